@@ -1,0 +1,49 @@
+# entropyd: every target sets itself up in .venv from pinned, hashed requirements.
+#
+#   make demo    the whole way, on an emulated Quantis: ends with "demo: ok"
+#   make test    everything that can fail, about 20 minutes
+#   make run     a development daemon in the foreground
+#   make check   format, lint, types, import contracts
+#   make bench   figures, as ratios measured side by side
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test check run bench stubs format clean
+.DELETE_ON_ERROR:
+
+demo: $(READY)
+	$(BIN)/python -m entropyd.cli.demo
+
+test: $(READY)
+	./tests/setup
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python protos/make_stubs.py --check
+
+run: $(READY)
+	$(BIN)/entropyd serve --config docs/examples/development.toml
+
+bench: $(READY)
+	$(BIN)/python -m bench
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+stubs: $(READY)
+	$(BIN)/python protos/make_stubs.py
+
+# The stamp is written last, so that an interrupted install is done again.
+$(READY): requirements.txt pyproject.toml bootstrap
+	./bootstrap $(PYTHON) $(VENV)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

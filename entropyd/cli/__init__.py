@@ -1,0 +1,1 @@
+"""The two commands: `entropyd` (the daemon) and `entropyctl` (its clients)."""

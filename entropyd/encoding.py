@@ -1,0 +1,55 @@
+"""The three encodings that everything hashed or signed is built from.
+
+Length prefixes make every concatenation injective: no field can imitate its
+neighbour. All integers are big-endian.
+
+Spec: docs/protocol.md, "Encoding".
+"""
+
+from entropyd.errors import RequestError
+
+
+def lp(data: bytes) -> bytes:
+    """Return `data` behind its length as four big-endian bytes."""
+    return len(data).to_bytes(4, "big") + data
+
+
+def u32(number: int) -> bytes:
+    """Return `number`, 0 to 2**32 - 1, as four big-endian bytes."""
+    return number.to_bytes(4, "big")
+
+
+def u64(number: int) -> bytes:
+    """Return `number`, 0 to 2**64 - 1, as eight big-endian bytes."""
+    return number.to_bytes(8, "big")
+
+
+MAX_ID_BYTES = 128
+
+
+def check_id(field: str, value: str) -> bytes:
+    """Return the bytes of an id (tenant, table, hand, user, source).
+
+    Spec: docs/protocol.md, "Ids": 1 to 128 bytes, each 0x21 to 0x7E.
+
+    Args:
+        field: path of the field, for the error text.
+        value: the id as received.
+
+    Raises:
+        RequestError: the id is empty, too long or has another character.
+    """
+    if not value:
+        raise RequestError(field, "is empty; expected 1 to 128 characters of printable ASCII")
+    if len(value) > MAX_ID_BYTES:
+        raise RequestError(
+            field, f"has {len(value)} characters; expected at most {MAX_ID_BYTES}, use a shorter id"
+        )
+    for position, character in enumerate(value):
+        if not 0x21 <= ord(character) <= 0x7E:
+            raise RequestError(
+                field,
+                f"has U+{ord(character):04X} at position {position}; expected printable ASCII"
+                " without spaces (0x21 to 0x7E)",
+            )
+    return value.encode("ascii")

@@ -1,0 +1,1 @@
+"""How bits come in: noise sources, health tests, assessment, reservoir, user entropy, gate."""

@@ -1,0 +1,256 @@
+"""Every error entropyd raises, split by who must act.
+
+Each class carries three facts that its handlers need and that must not be
+guessed from the text:
+
+    reason     UPPER_SNAKE, stable: metric label and google.rpc.ErrorInfo.reason
+    retryable  the same call may succeed later, unchanged
+    fatal      the process must end; an invariant or the ledger is broken
+
+Texts are lower case without a full stop, name the thing and the number, say
+what was expected and what to do. No text contains raw samples, seeds, claims
+or cards.
+"""
+
+from typing import ClassVar
+
+
+class EntropydError(Exception):
+    """Root of every error here. Abstract: raise a subclass."""
+
+    reason: ClassVar[str] = ""
+    retryable: ClassVar[bool] = False
+    fatal: ClassVar[bool] = False
+
+    def __init__(self, message: str) -> None:
+        if not self.reason:
+            raise TypeError(f"{type(self).__name__} is abstract; raise a subclass")
+        super().__init__(message)
+
+
+# --- the operator must act -------------------------------------------------
+
+
+class ConfigError(EntropydError):
+    """The configuration is wrong. The text contains the key and the remedy."""
+
+    reason = "CONFIG_INVALID"
+    fatal = True
+
+
+class SelfTestError(EntropydError):
+    """A known-answer test failed. Nothing was output and nothing may be."""
+
+    reason = "SELF_TEST_FAILED"
+    fatal = True
+
+
+# --- the reader thread must act: close, back off, reopen -------------------
+
+
+class SourceError(EntropydError):
+    """A device did not deliver what was asked. The bytes of that read are gone."""
+
+
+class SourceAbsentError(SourceError):
+    """The device is not there, went away, or may not be opened. Reopen it later."""
+
+    reason = "SOURCE_ABSENT"
+    retryable = True
+
+
+class SourceTimeoutError(SourceError):
+    """The device is open but delivered nothing in time."""
+
+    reason = "SOURCE_TIMEOUT"
+    retryable = True
+
+
+class SourceProtocolError(SourceError):
+    """The device delivered something it must not: a short block, a bad status."""
+
+    reason = "SOURCE_PROTOCOL"
+    retryable = True
+
+
+# --- the health machine acted; whoever asks a failed source is told --------
+
+
+class HealthTestError(EntropydError):
+    """A failed source was asked for output. It has none."""
+
+
+class IntermittentFailureError(HealthTestError):
+    """The source alarmed and is repeating its start-up test."""
+
+    reason = "HEALTH_TEST_INTERMITTENT"
+    retryable = True
+
+
+class PermanentFailureError(HealthTestError):
+    """The source is latched off until an operator resets it."""
+
+    reason = "HEALTH_TEST_PERMANENT"
+
+
+# --- rbg preconditions: a defect if a client ever causes one ---------------
+
+
+class DrbgError(EntropydError):
+    """A precondition of SP 800-90A was not met. Nothing was output."""
+
+
+class RequestTooLargeError(DrbgError):
+    """More than 2**19 bits were asked in one generate request."""
+
+    reason = "DRBG_REQUEST_TOO_LARGE"
+
+
+class ReseedRequiredError(DrbgError):
+    """The reseed interval has ended."""
+
+    reason = "DRBG_RESEED_REQUIRED"
+
+
+class NotInstantiatedError(DrbgError):
+    """The DRBG was never instantiated, was uninstantiated, or is in its error state."""
+
+    reason = "DRBG_NOT_INSTANTIATED"
+
+
+# --- the client must act ---------------------------------------------------
+
+
+class RequestError(EntropydError):
+    """A request cannot be honoured as written. Nothing was drawn or stored.
+
+    Attributes:
+        field: path of the offending field in the request, such as `key.hand`.
+    """
+
+    reason = "INVALID_REQUEST"
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+
+
+class HandSpentError(EntropydError):
+    """The hand id was drawn with another claim or other parameters.
+
+    Nothing was drawn. The stored parameters are not disclosed: who holds the
+    right claim already knows them.
+    """
+
+    reason = "HAND_SPENT"
+
+
+class HandNotFoundError(EntropydError):
+    """No such hand was drawn here, or the claim is not the one it was drawn with."""
+
+    reason = "HAND_NOT_FOUND"
+
+
+class PermissionDeniedError(EntropydError):
+    """The caller's identity lacks the role that this method asks for."""
+
+    reason = "ROLE_MISSING"
+
+
+class EntropyHoldError(EntropydError):
+    """Dealing is held: the gate has no seed for this draw. Nothing was spent.
+
+    Attributes:
+        why: what the gate waits for, UPPER_SNAKE, such as `SOURCE_LOST`.
+        retry_after_s: when to ask again, in seconds, from the fill rate.
+    """
+
+    reason = "ENTROPY_HOLD"
+    retryable = True
+
+    def __init__(self, message: str, *, why: str, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.why = why
+        self.retry_after_s = retry_after_s
+
+
+class OverloadError(EntropydError):
+    """A bounded queue is full. Nothing was spent.
+
+    Attributes:
+        retry_after_s: when to ask again, in seconds.
+    """
+
+    reason = "OVERLOADED"
+
+    def __init__(self, message: str, *, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ShuttingDownError(EntropydError):
+    """The daemon is draining. Nothing was spent; ask again when it is back."""
+
+    reason = "SHUTTING_DOWN"
+    retryable = True
+
+
+# --- the ledger ------------------------------------------------------------
+
+
+class LedgerError(EntropydError):
+    """The ledger did not do what was asked."""
+
+
+class LedgerUnavailableError(LedgerError):
+    """The store did not confirm (disk full, read-only, locked).
+
+    The record may or may not be present. The caller must discard the draw;
+    asking again with the same hand id and claim is safe either way.
+    """
+
+    reason = "LEDGER_UNAVAILABLE"
+    retryable = True
+
+
+class LedgerConflictError(LedgerError):
+    """Another daemon holds this state directory. Nothing was written."""
+
+    reason = "LEDGER_LOCKED"
+    fatal = True
+
+
+class LedgerDamagedError(LedgerError):
+    """The store contradicts itself. Nothing more may be dealt from it."""
+
+    reason = "LEDGER_DAMAGED"
+    fatal = True
+
+
+# --- somebody's claim is false ---------------------------------------------
+
+
+class VerificationError(EntropydError):
+    """What was presented does not follow from what it is said to follow from."""
+
+
+class CommitmentMismatchError(VerificationError):
+    """A commitment does not open to the values presented."""
+
+    reason = "COMMITMENT_MISMATCH"
+
+
+class OrderMismatchError(VerificationError):
+    """The cards are not the ones that the seeds draw."""
+
+    reason = "ORDER_MISMATCH"
+
+
+# --- an invariant is broken ------------------------------------------------
+
+
+class InternalError(EntropydError):
+    """Something believed impossible happened. The process must not go on."""
+
+    reason = "INTERNAL"
+    fatal = True

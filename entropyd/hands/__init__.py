@@ -1,0 +1,1 @@
+"""How a hand is bound to its rules, committed and dealt."""

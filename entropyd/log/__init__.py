@@ -1,0 +1,1 @@
+"""The Merkle trees that commitments are made of."""

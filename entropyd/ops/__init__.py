@@ -1,0 +1,1 @@
+"""How the daemon is watched: metrics, HTTP, sd_notify, logging."""

@@ -1,0 +1,1 @@
+"""How seeds are made: HMAC_DRBG (SP 800-90A) and the construction around it."""

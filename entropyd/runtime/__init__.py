@@ -1,0 +1,1 @@
+"""Everything with a thread: device readers, supervisor, waiters, group commit."""

@@ -1,0 +1,1 @@
+"""What anyone can recompute offline. Raises; never returns a verdict as a bool."""
