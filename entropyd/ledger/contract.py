@@ -1,0 +1,179 @@
+"""What a ledger owes: one hand, one deck, recorded before it is shown.
+
+Every store passes the same contract suite (tests/contract/ledger.py). A store
+is used by one thread, the writer, except where a method says otherwise.
+
+A draft becomes a record in one transaction that also gives the hand its
+number q at its table, because the open hash O contains q and numbers without
+gaps are what makes a missing hand visible. What the draft holds in the clear
+(seeds, blinding, salt key, cards) the store keeps only encrypted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class HandDraft:
+    """A drawn hand that is not recorded yet. It must not be shown to anyone.
+
+    Attributes:
+        tenant, table, hand: ids; `hand` is unique in the tenant for ever.
+        rules: canonical rule lines (docs/protocol.md, "Rules").
+        binding: X, which binds the four above.
+        claim_digest: 32 bytes; what the caller must show to read this hand again.
+        size: n, the number of items.
+        commitment, deck_root, seats_root: C, D and A, 32 bytes each.
+        provenance: what the answer tells of its sources; opaque, public, kept as given.
+        items: the n items in dealing order, four big-endian bytes each.
+        seeds: S, the seeds of all segments joined.
+        blinding: r, 32 bytes.
+        salt_key: K, 32 bytes.
+        drawn_at_ns: wall clock, nanoseconds since 1970; a claim, never an order.
+    """
+
+    tenant: str
+    table: str
+    hand: str
+    rules: bytes
+    binding: bytes
+    claim_digest: bytes
+    size: int
+    commitment: bytes
+    deck_root: bytes
+    seats_root: bytes
+    provenance: bytes
+    items: bytes = field(repr=False)
+    seeds: bytes = field(repr=False)
+    blinding: bytes = field(repr=False)
+    salt_key: bytes = field(repr=False)
+    drawn_at_ns: int
+
+
+@dataclass(frozen=True)
+class HandRecord:
+    """A recorded hand, as stored. The same bytes for every caller, for ever.
+
+    Attributes:
+        sequence: q, the hand's number at its table, from 1 without gaps.
+        open_hash: O.
+        draft: everything else. Seeds, blinding and salt key are empty unless
+            they were asked for: an answer needs only the items.
+    """
+
+    sequence: int
+    open_hash: bytes
+    draft: HandDraft
+
+
+class EventKind(StrEnum):
+    """What else the ledger remembers, in order."""
+
+    HEALTH_ALARM = "health-alarm"
+    HEALTH_LATCH = "health-latch"
+    HEALTH_RESET = "health-reset"
+    HAND_READ = "hand-read"
+    DAEMON_START = "daemon-start"
+    DAEMON_STOP = "daemon-stop"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something worth remembering that is not a hand. Never holds a secret.
+
+    Attributes:
+        kind: what happened.
+        subject: to what: a source id, or `tenant/hand`.
+        detail: JSON text, for people and auditors.
+        at_ns: wall clock, nanoseconds since 1970; a claim.
+    """
+
+    kind: EventKind
+    subject: str
+    detail: str
+    at_ns: int
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The draft was written by this commit. It may be shown now."""
+
+    record: HandRecord
+
+
+@dataclass(frozen=True)
+class AlreadySpent:
+    """The hand id was spent before. The draft was thrown away, unseen.
+
+    The caller compares `record` with what was asked and answers with the
+    stored hand or refuses.
+    """
+
+    record: HandRecord
+
+
+Outcome = Recorded | AlreadySpent
+
+
+class Ledger(Protocol):
+    """A durable, exclusive history of hands."""
+
+    def commit(
+        self,
+        drafts: Sequence[HandDraft],
+        events: Sequence[Event] = (),
+        health_states: Sequence[tuple[str, str]] = (),
+    ) -> list[Outcome]:
+        """Record `drafts`, `events` and health states in one synced transaction.
+
+        On return everything has been synchronised to storage, as far as the
+        disk honours a flush. Two drafts with one hand id in the same call:
+        the first is recorded, the second is AlreadySpent.
+
+        Args:
+            drafts: drawn hands, in the order in which they get their numbers.
+            events: appended in order.
+            health_states: (source id, JSON text), each replaces the one before.
+
+        Returns:
+            One outcome a draft, in the same order.
+
+        Raises:
+            LedgerUnavailableError: the store did not confirm. All or nothing
+                was written, and which is not known: every draft must be
+                discarded, and its hand looked up again before it is retried.
+                The store remains usable and finds out by itself.
+            LedgerDamagedError: the store contradicts itself. Fatal.
+        """
+        ...
+
+    def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
+        """Return the record of a spent hand id, or None. Any thread may call.
+
+        Args:
+            with_secrets: decrypt seeds, blinding and salt key too.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
+            LedgerDamagedError: the record does not decrypt, or does not follow
+                from what is stored beside it.
+        """
+        ...
+
+    def health_states(self) -> dict[str, str]:
+        """Return the last stored health state of every source, as JSON text."""
+        ...
+
+    def events(self, kind: EventKind | None = None) -> list[Event]:
+        """Return the events of one kind, or all, oldest first."""
+        ...
+
+    def count(self) -> int:
+        """Return how many hands are recorded. Any thread may call."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the store and its lock. May be called twice."""
+        ...
