@@ -153,6 +153,8 @@ class Ledger(Protocol):
         """Return the record of a spent hand id, or None. Any thread may call.
 
         Args:
+            tenant: whose hand.
+            hand: its id.
             with_secrets: decrypt seeds, blinding and salt key too.
 
         Raises:
