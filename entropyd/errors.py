@@ -118,6 +118,12 @@ class NotInstantiatedError(DrbgError):
     reason = "DRBG_NOT_INSTANTIATED"
 
 
+class DrbgInputError(DrbgError):
+    """An input's length, or a requested strength, is outside what the standard allows."""
+
+    reason = "DRBG_INPUT_INVALID"
+
+
 # --- the client must act ---------------------------------------------------
 
 

@@ -1,0 +1,252 @@
+"""The construction around the DRBG: how gated samples become the seeds of one draw.
+
+An RBG2(P) of SP 800-90C in shape: one HMAC_DRBG with SHA-512, reseeded from
+the physical source for every seed (prediction resistance), never forked. No
+full-entropy output is claimed.
+
+This module decides nothing about entropy: the gate vouches that every seed's
+samples carry the credit that the policy asks for, and the caller brings fresh
+output of the operating system's generator, which is mixed and never counted.
+
+Spec: docs/protocol.md, "RBG"; SP 800-90C, section 5.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NoReturn, Protocol
+
+from entropyd.encoding import check_id, lp, u32
+from entropyd.errors import InternalError, NotInstantiatedError
+from entropyd.rbg.conditioning import SourceSamples, entropy_input
+from entropyd.rbg.hmac_drbg import HashFunction, HmacDrbg
+from entropyd.rbg.kat import run_known_answer_tests
+
+PERSONALIZATION_LABEL = b"entropyd/drbg/v1"
+SEED_LABEL = b"entropyd/seed/v1"
+STIR_LABEL = b"entropyd/stir/v1"
+
+# The one source of class `os`: getrandom(2), 64 bytes for every seed, which is
+# what SHA-512 can carry of it.
+OS_SOURCE_ID = "getrandom"
+OS_SAMPLE_BYTES = 64
+# Twice what half the security strength asks of a nonce.
+NONCE_BYTES = 32
+
+SEED_BYTES = 64
+BLINDING_BYTES = 32
+SALT_KEY_BYTES = 32
+
+
+class GatedSamples(Protocol):
+    """The samples of one seed, as the gate released them. Each source once a class."""
+
+    @property
+    def hardware(self) -> Sequence[SourceSamples]:
+        """Samples whose credit opened the gate."""
+        ...
+
+    @property
+    def cover(self) -> Sequence[SourceSamples]:
+        """Hardware samples that stand in for missing user bits."""
+        ...
+
+    @property
+    def user(self) -> Sequence[SourceSamples]:
+        """User data by user id."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DrawSeeds:
+    """What one draw is made from. Every field is secret until revealed.
+
+    Attributes:
+        seeds: S_0, S_1, ...: 64 bytes for each segment.
+        blinding: r, 32 bytes: blinds the commitment.
+        salt_key: K, 32 bytes: salts the leaves of the deck root.
+    """
+
+    seeds: tuple[bytes, ...] = field(repr=False)
+    blinding: bytes = field(repr=False)
+    salt_key: bytes = field(repr=False)
+
+
+class ConstructionState(Enum):
+    """Where a construction stands. `ERROR` is final."""
+
+    UNINSTANTIATED = "uninstantiated"
+    READY = "ready"
+    ERROR = "error"
+
+
+class SeedConstruction:
+    """The daemon's one DRBG and the only ways in and out of it.
+
+    Owned by the event-loop thread. Whatever is raised after an operation has
+    begun, by a known-answer test, the DRBG or a defect, latches the error
+    state: there is no output from then on, and the process must be restarted.
+    """
+
+    def __init__(
+        self,
+        origin: str,
+        *,
+        self_test: Callable[[], None] = run_known_answer_tests,
+        drbg: HmacDrbg | None = None,
+    ) -> None:
+        """Prepare a construction for the log named `origin`.
+
+        Args:
+            origin: name of the log whose draws come from here; an id.
+            self_test: runs every known-answer test and raises if one fails.
+            drbg: the SHA-512 instance to use; another one in tests only.
+
+        Raises:
+            RequestError: `origin` is not an id.
+        """
+        self._personalization_string = lp(PERSONALIZATION_LABEL) + lp(check_id("origin", origin))
+        self._self_test = self_test
+        self._drbg = drbg or HmacDrbg(HashFunction.SHA_512)
+        self._state = ConstructionState.UNINSTANTIATED
+
+    @property
+    def state(self) -> ConstructionState:
+        """Where the construction stands."""
+        return self._state
+
+    def instantiate(self, gated: GatedSamples, os_samples: bytes, nonce: bytes) -> None:
+        """Run the known-answer tests, then instantiate the DRBG.
+
+        Args:
+            gated: samples that the gate released for instantiation: at least
+                448 credited bits of class hardware, strength 256 plus half of
+                it for the nonce plus the 64-bit margin of SP 800-90C.
+            os_samples: 64 fresh bytes of getrandom.
+            nonce: 32 more fresh bytes of getrandom.
+
+        Raises:
+            SelfTestError: a known-answer test failed. Error state.
+            InternalError: instantiated before, or a length is wrong. Error state.
+            NotInstantiatedError: in the error state already.
+        """
+        if self._state is ConstructionState.ERROR:
+            self._refuse()
+        try:
+            if self._state is not ConstructionState.UNINSTANTIATED:
+                raise InternalError("construction is instantiated already; expected to be once")
+            self._self_test()
+            _check_bytes("nonce", nonce, NONCE_BYTES)
+            entropy = _seed_entropy(gated, os_samples)
+            self._drbg.instantiate(entropy, nonce, self._personalization_string)
+        except BaseException:
+            self.enter_error_state()
+            raise
+        self._state = ConstructionState.READY
+
+    def seed_draw(
+        self, x: bytes, gated: Sequence[GatedSamples], os_samples: Sequence[bytes]
+    ) -> DrawSeeds:
+        """Make the seeds of one draw: a reseed from fresh samples for every segment.
+
+        Segment s: reseed(the four e_class, LP("entropyd/seed/v1") || LP(X) ||
+        u32(s)), then generate 64 bytes. The last request asks for 128: seed,
+        blinding, salt key. Inside one request a later block is HMAC of an
+        earlier one under a key that the request then throws away, so revealing
+        the first block tells nothing about the second.
+
+        Args:
+            x: X, which binds everything that the draw depends on.
+            gated: what the gate released for each segment, in order; at least one.
+            os_samples: 64 fresh bytes of getrandom for each segment.
+
+        Returns:
+            The seeds, one a segment, and the draw's two keys.
+
+        Raises:
+            NotInstantiatedError: not instantiated yet, or in the error state.
+                Nothing was output; the samples must count as spent.
+            InternalError: a length is wrong. Error state.
+            DrbgError: the DRBG refused. Error state.
+        """
+        if self._state is not ConstructionState.READY:
+            self._refuse()
+        try:
+            if not gated or len(gated) != len(os_samples):
+                raise InternalError(
+                    f"{len(gated)} gated seeds with {len(os_samples)} samples of getrandom;"
+                    " expected as many of both, at least one"
+                )
+            return self._seed_draw(x, gated, os_samples)
+        except BaseException:
+            self.enter_error_state()
+            raise
+
+    def stir(self, hardware: Sequence[SourceSamples], user: Sequence[SourceSamples] = ()) -> None:
+        """Mix in samples that will never be dealt from: too old, pushed out, or mistrusted.
+
+        reseed(entropy_input = the four e_class, with `hardware` and `user` as
+        given and `cover` and `os` without samples; additional_input =
+        LP("entropyd/stir/v1")). No credit is given: this cannot open the gate,
+        and a seed's own reseed follows it in any case. It cannot do harm either:
+        the state is fed through HMAC, and whoever chose every stirred byte
+        still does not know the key.
+
+        Args:
+            hardware: samples by source, each source once.
+            user: user data by user id, each user once.
+
+        Raises:
+            NotInstantiatedError: not instantiated yet, or in the error state.
+                Nothing was stirred.
+            DrbgError: the DRBG refused. Error state.
+        """
+        if self._state is not ConstructionState.READY:
+            self._refuse()
+        try:
+            self._drbg.reseed(entropy_input(hardware=hardware, user=user), lp(STIR_LABEL))
+        except BaseException:
+            self.enter_error_state()
+            raise
+
+    def enter_error_state(self) -> None:
+        """Drop the DRBG's state for good; there is no output from here any more."""
+        self._state = ConstructionState.ERROR
+        self._drbg.enter_error_state()
+
+    def _seed_draw(
+        self, x: bytes, gated: Sequence[GatedSamples], os_samples: Sequence[bytes]
+    ) -> DrawSeeds:
+        binding = lp(SEED_LABEL) + lp(x)
+        seeds = []
+        last = len(gated) - 1
+        length = SEED_BYTES
+        for segment, (samples, fresh) in enumerate(zip(gated, os_samples, strict=True)):
+            self._drbg.reseed(_seed_entropy(samples, fresh), binding + u32(segment))
+            if segment == last:
+                length += BLINDING_BYTES + SALT_KEY_BYTES
+            seeds.append(self._drbg.generate(8 * length))
+        keys = seeds[last][SEED_BYTES:]
+        seeds[last] = seeds[last][:SEED_BYTES]
+        return DrawSeeds(tuple(seeds), keys[:BLINDING_BYTES], keys[BLINDING_BYTES:])
+
+    def _refuse(self) -> NoReturn:
+        raise NotInstantiatedError(
+            f"the seed construction is in state {self._state.value}; expected ready:"
+            " instantiate it, or restart the daemon if it is in its error state"
+        )
+
+
+def _seed_entropy(gated: GatedSamples, os_samples: bytes) -> bytes:
+    _check_bytes("sample of getrandom", os_samples, OS_SAMPLE_BYTES)
+    return entropy_input(
+        hardware=gated.hardware,
+        cover=gated.cover,
+        user=gated.user,
+        os=((OS_SOURCE_ID, os_samples),),
+    )
+
+
+def _check_bytes(name: str, value: bytes, expected: int) -> None:
+    if len(value) != expected:
+        raise InternalError(f"{name} has {len(value)} bytes; expected {expected}")
