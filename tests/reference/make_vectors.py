@@ -1,0 +1,500 @@
+"""Make docs/vectors/*.json and the worked example of docs/protocol.md from the naive reference.
+
+    python -m tests.reference.make_vectors            write them
+    python -m tests.reference.make_vectors --check    compare, exit 1 if anything differs
+    python -m tests.reference.make_vectors --search   find the rare cases again (half a minute)
+
+Every input is the SHA-512 of a label, so that the files can be made again from
+this text alone. Cases that a random seed hits too rarely carry a counter in
+RARE, found by `--search`.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from tests.reference import naive
+from tests.reference.trace import ALL_BRANCHES, WatchedBits, trace
+
+DOCS = Path(__file__).parents[2] / "docs"
+VECTORS = DOCS / "vectors"
+BEGIN = "<!-- made by tests/reference/make_vectors.py -->\n"
+END = "<!-- end -->\n"
+
+# Label of a case -> first counter whose seed takes the branches in the second place.
+RARE = {
+    "52 cards, second block": (59_231, {"masked:across-blocks", "masked:second-block"}),
+    "seven bounds of 2^31 + 1, third block": (
+        12_112,
+        {"masked:third-block", "masked:rejected-5-in-a-row"},
+    ),
+    "word-32, bounds of 2^31 + 1, rejections in a row": (2, {"word32:rejected-5-in-a-row"}),
+}
+
+
+def made(label, length=64):
+    """Return `length` (at most 64) bytes that anyone can make again."""
+    return naive.sha512(b"entropyd vector: " + label.encode("ascii"))[:length]
+
+
+# --- draws.json --------------------------------------------------------------
+
+
+def draw_cases():
+    thirty_two = 2**32
+    half = 2**31 + 1
+    yield "bound 1 takes nothing", "list", "masked", [1], None
+    yield "bounds 1 between others", "list", "masked", [1, 2, 1, 3, 1], None
+    yield "bounds 1 to 33", "list", "masked", list(range(1, 34)), None
+    yield "ten dice", "list", "masked", [6] * 10, None
+    yield "249 coins fill a segment, the 250th begins another", "list", "masked", [2] * 250, None
+    yield "a segment ends short of 249", "list", "masked", [5] * 84, None
+    yield "wide bounds", "list", "masked", [thirty_two, thirty_two + 1, 2**52, 2**53 - 1], None
+    yield "seven bounds of 2^31 + 1, third block", "list", "masked", [half] * 7, None
+    yield "one item", "shuffle", "masked", 1, None
+    yield "two items", "shuffle", "masked", 2, None
+    yield "36 cards", "shuffle", "masked", 36, None
+    yield "52 cards", "shuffle", "masked", 52, None
+    yield "52 cards, second block", "shuffle", "masked", 52, None
+    yield "54 cards, two segments", "shuffle", "masked", 54, None
+    yield "six decks, ten segments", "shuffle", "masked", 312, None
+    yield "5 of 52", "sample", "masked", 52, 5
+    yield "52 of 52 ends at bound 1", "sample", "masked", 52, 52
+    yield "40 of 100, two segments", "sample", "masked", 100, 40
+    yield "1 of 1", "sample", "masked", 1, 1
+    yield "word-32, bound 1 takes a word", "list", "word32", [1, 1, 6], None
+    yield "word-32, small bounds", "list", "word32", list(range(1, 38)), None
+    yield "word-32, powers of two", "list", "word32", [2, 2**31, thirty_two, thirty_two], None
+    yield "word-32, bounds of 2^31 + 1, rejections in a row", "list", "word32", [half] * 8, None
+    yield "word-32, one item takes nothing", "shuffle", "word32", 1, None
+    yield "word-32, 52 cards", "shuffle", "word32", 52, None
+    yield "word-32, 54 cards, two segments", "shuffle", "word32", 54, None
+    yield "word-32, 6 of 49", "sample", "word32", 49, 6
+    yield "word-32, 52 of 52 ends at bound 1", "sample", "word32", 52, 52
+
+
+def draw_inputs(label, bounds, counter):
+    X = naive.draw_X("vectors", "draws", str(counter), label.encode("ascii"))
+    count = len(naive.segments_of(bounds))
+    return X, [made(f"{label}, counter {counter}, seed {s}") for s in range(count)]
+
+
+def draw_bounds(kind, size, m):
+    if kind == "list":
+        return size
+    return naive.shuffle_bounds(size) if kind == "shuffle" else naive.sample_bounds(size, m)
+
+
+def draw_case(label, kind, sampler, size, m):
+    bounds = draw_bounds(kind, size, m)
+    X, seeds = draw_inputs(label, bounds, RARE.get(label, (0, None))[0])
+    seen = trace(bounds, seeds, X, sampler)
+    case = {"label": label, "kind": kind, "sampler": sampler}
+    case |= {"bounds": bounds} if kind == "list" else {"n": size}
+    case |= {"m": m} if kind == "sample" else {}
+    case |= {
+        "X": X.hex(),
+        "seeds": [seed.hex() for seed in seeds],
+        "segment_bounds": seen.segment_bounds,
+        "bits": seen.bits,
+        "draws": seen.values,
+    }
+    if kind == "shuffle":
+        case["result"] = naive.shuffle(size, seeds, X, sampler)
+    if kind == "sample":
+        case["result"] = naive.sample(size, m, seeds, X, sampler)
+    case["covers"] = sorted(seen.branches)
+    return case
+
+
+def draws():
+    return {"cases": [draw_case(*case) for case in draw_cases()]}
+
+
+# --- hands.json --------------------------------------------------------------
+
+
+def rules(deck="standard52", decks=1, removed=(), **other):
+    fields = {
+        "contributions": "none",
+        "deck": deck,
+        "decks": str(decks),
+        "proofs": "deck",
+        "reveal": "never",
+        "sampler": "masked",
+    } | other
+    if removed:
+        fields["removed"] = ",".join(str(card) for card in removed)
+    return naive.rules_lines({name: value for name, value in fields.items() if value})
+
+
+def hand_cases():
+    """Yield label, table, hand, sequence, rules, seats, contributions."""
+    plain = ({}, [])
+    yield "one deck", "table-7", "1", 1, rules(), *plain
+    yield "jokers, two segments", "table-7", "2", 2, rules("standard54"), *plain
+    yield "short deck", "short", "hand-0001", 1, rules("short36"), *plain
+    yield "three dead cards", "table-7", "3", 3, rules(removed=[0, 21, 51]), *plain
+    yield "two cards are left", "t", "h", 1, rules(removed=range(2, 52)), *plain
+    yield "six decks", "shoe", "6", 2**32 + 1, rules(decks=6), *plain
+    yield "eight decks, one joker", "shoe", "8", 2**53 - 1, rules("standard54", 8, [52]), *plain
+    two_short = rules("short36", 2, [4, 17, 30, 43])
+    yield "two short decks without sixes", "shoe", "2", 9, two_short, *plain
+    longest = ["".join(chr(c) for c in range(0x21, 0x7F)) + "~" * 34, "!" * 128]
+    yield "longest ids, every character", *longest, 1, rules(), *plain
+    by_card = rules(proofs="", reveal="after_close")
+    yield "card by card, nobody contributes", "table-7", "4", 4, by_card, *plain
+    seats = {"seat-1": b"", "seat-10": made("a public key", 32), "seat-2": b""}
+    values = [(seat, made(f"value of {seat}", 32)) for seat in ("seat-2", "seat-10", "seat-1")]
+    opened = rules("standard54", proofs="", contributions="open")
+    yield "card by card, three contribute", "table-7", "5", 5, opened, seats, values
+    sealed = rules("short36", proofs="", contributions="sealed", sampler="word32")
+    yield "word-32, one of three contributes", "table-8", "6", 1, sealed, seats, values[:1]
+
+
+def rules_fields(text):
+    return dict(line.split("=", 1) for line in text.decode("ascii").splitlines())
+
+
+def deck_of(text):
+    fields = rules_fields(text)
+    removed = [int(card) for card in fields.get("removed", "").split(",") if card]
+    n = int(fields["decks"]) * len(naive.deck_ids(fields["deck"], removed))
+    return fields["deck"], removed, n
+
+
+def hand_case(label, table, hand, sequence, text, seats, contributions):
+    tenant, fields = "acme", rules_fields(text)
+    deck, removed, n = deck_of(text)
+    X = naive.hand_X(tenant, table, hand, text)
+    count = len(naive.segments_of(naive.shuffle_bounds(n)))
+    seeds = [made(f"{label}, seed {s}") for s in range(count)]
+    r, K = made(f"{label}, blinding", 32), made(f"{label}, salt key", 32)
+    items = naive.shuffle(n, seeds, X, fields["sampler"])
+    C = naive.commitment_C(X, seeds, r)
+    root = naive.deck_root_whole if "proofs" in fields else naive.deck_root_by_cards
+    D, A = root(X, K, items), naive.seats_root_A(seats)
+    O = naive.open_hash_O(X, sequence, n, C, D, A)  # noqa: E741 - the document's letter
+    leaves = [naive.contribution_leaf(O, seat, value) for seat, value in contributions]
+    cut = naive.cut_permutation(O, n, leaves, fields["sampler"])
+    cards = [naive.card_of(items[place], deck, removed) for place in cut]
+    claim_key = made(f"{label}, claim key", 32)
+    claim = naive.derive_claim(claim_key, table, hand, 0)
+    return {
+        "label": label,
+        "tenant": tenant,
+        "table": table,
+        "hand": hand,
+        "sequence": sequence,
+        "rules": text.decode("ascii"),
+        "seeds": [seed.hex() for seed in seeds],
+        "blinding": r.hex(),
+        "salt_key": K.hex(),
+        "claim_key": claim_key.hex(),
+        "seats": {seat: key.hex() for seat, key in seats.items()},
+        "contributions": [{"seat": seat, "value": value.hex()} for seat, value in contributions],
+        "n": n,
+        "rules_hash": naive.rules_hash(text).hex(),
+        "X": X.hex(),
+        "C": C.hex(),
+        "items": items,
+        "D": D.hex(),
+        "A": A.hex(),
+        "O": O.hex(),
+        "R": naive.contributions_root_R(leaves).hex(),
+        "cut": cut,
+        "dealt_cards": bytes(cards).hex(),
+        "dealt_text": " ".join(naive.card_text(card) for card in cards),
+        "claim": claim.hex(),
+        "claim_digest": naive.claim_digest(X, claim).hex(),
+    }
+
+
+def hands():
+    return {"cases": [hand_case(*case) for case in hand_cases()]}
+
+
+# --- seeds.json --------------------------------------------------------------
+
+
+def classes(label, user=True, cover=True, devices=("quantis-1",)):
+    """Return (hardware, cover, user, os) with lengths as a Quantis at 6 bits a byte has them."""
+    players = {
+        "alice": naive.user_events([(17, 940, 1_000), (18, 938, 1_016)]),
+        "Bob": made(f"{label}, blob", 20),
+    }
+    return (
+        {device: made(f"{label}, {device}", 54) for device in devices},
+        {devices[0]: made(f"{label}, cover", 42)} if cover else {},
+        players if user else {},
+        {"getrandom": made(f"{label}, getrandom", 64)},
+    )
+
+
+def as_json(four):
+    names = ("hardware", "cover", "user", "os")
+    return {
+        name: {source: samples.hex() for source, samples in sources.items()}
+        for name, sources in zip(names, four, strict=True)
+    }
+
+
+def seed_step(drbg, label, X, segments):
+    seeds, r, K = naive.seed_draw(drbg, X, segments)
+    return {
+        "do": "draw",
+        "X": X.hex(),
+        "segments": [as_json(four) for four in segments],
+        "seeds": [seed.hex() for seed in seeds],
+        "blinding": r.hex(),
+        "salt_key": K.hex(),
+    }
+
+
+def seed_run():
+    origin, nonce = "entropyd.example/vectors", made("nonce", 32)
+    start = classes("instantiate", cover=False, user=False, devices=("quantis-2", "quantis-1"))
+    drbg = naive.instantiate(origin, *start, nonce)
+    X = [naive.hand_X("acme", "table-7", str(hand), rules()) for hand in (1, 2, 3)]
+    steps = [seed_step(drbg, "first", X[0], [classes("first", user=False)])]
+    old = {"quantis-1": made("old samples"), "quantis-2": made("older samples", 7)}
+    naive.stir(drbg, old)
+    steps.append({"do": "stir", "hardware": {k: v.hex() for k, v in old.items()}})
+    three = [classes("a"), classes("b", cover=False), classes("c", devices=("b", "a", "B"))]
+    steps.append(seed_step(drbg, "second", X[1], three))
+    steps.append(seed_step(drbg, "third", X[2], [classes("third")]))
+    return {
+        "origin": origin,
+        "nonce": nonce.hex(),
+        "instantiate": as_json(start),
+        "steps": steps,
+    }
+
+
+def seeds():
+    return {"runs": [seed_run()]}
+
+
+# --- rules.json --------------------------------------------------------------
+
+
+def refused_rules():
+    good = rules().decode("ascii")
+    yield "", "empty"
+    yield good[:-1], "the last line does not end"
+    yield good + "\n", "an empty line at the end"
+    yield good.replace("\n", "\r\n"), "carriage returns"
+    yield "\n".join(reversed(good.splitlines())) + "\n", "names are not in byte order"
+    yield good + "sampler=masked\n", "a name stands twice"
+    yield good + "zebra=1\n", "unknown name"
+    yield good.replace("decks=1\n", ""), "decks is missing"
+    yield good.replace("sampler=masked\n", ""), "sampler is missing"
+    yield good.replace("deck=standard52", "deck=standard53"), "unknown deck"
+    yield good.replace("deck=standard52", "deck="), "empty value"
+    yield good.replace("deck=standard52", "deck= standard52"), "a space before the value"
+    yield good.replace("deck=standard52", "Deck=standard52"), "upper-case name"
+    for decks in ("0", "9", "01", "+1", "1 ", "10", "1.0"):
+        yield good.replace("decks=1", f"decks={decks}"), f"decks={decks}"
+    yield good.replace("=none", "=all"), "unknown contributions"
+    yield good.replace("never", "always"), "unknown reveal"
+    yield good.replace("masked", "modulo"), "unknown sampler"
+    yield good.replace("proofs=deck", "proofs=none"), "proofs other than deck"
+    yield good.replace("=none", "=sealed"), "proofs=deck beside contributions"
+    for removed in ("", "52", "3,2", "2,2", "2,", ",2", "02", "2, 3", "-1", "1-3"):
+        line = f"removed={removed}\nreveal"
+        yield good.replace("reveal", line), f"removed={removed}"
+    short = good.replace("standard52", "short36").replace("reveal", "removed=3\nreveal")
+    yield short, "a removed card that the deck does not have"
+    one_left = ",".join(str(card) for card in range(51))
+    yield good.replace("reveal", f"removed={one_left}\nreveal"), "one card is left"
+    yield good.replace("reveal", f"removed={one_left},51\nreveal"), "no card is left"
+    yield good.replace("never", "never\x7f"), "a byte outside 0x20 to 0x7E"
+    yield good.replace("never", "never\xe9"), "a byte above 0x7F"
+
+
+def rules_vectors():
+    accepted = {case[4].decode("ascii") for case in hand_cases()}
+    return {
+        "accepted": [
+            {
+                "rules": text,
+                "rules_hash": naive.rules_hash(text.encode("ascii")).hex(),
+                "n": deck_of(text.encode("ascii"))[2],
+            }
+            for text in sorted(accepted)
+        ],
+        "refused": [
+            {"reason": reason, "rules_hex": text.encode("latin-1").hex()}
+            for text, reason in refused_rules()
+        ],
+    }
+
+
+# --- The worked example ------------------------------------------------------
+
+
+def worked_example():
+    """Return the names and values of docs/protocol.md, "Worked example", in order."""
+    tenant, table, hand, q = "acme", "table-7", "42", 17
+    text = rules("short36", removed=[4, 17, 30, 43])
+    origin, nonce = "entropyd.example/log", made("worked example, nonce", 32)
+    start = {"quantis-1": made("worked example, instantiate", 24)}
+    start_os = {"getrandom": made("worked example, instantiate os", 16)}
+    hardware = {"quantis-1": made("worked example, hardware", 16)}
+    cover = {"quantis-1": made("worked example, cover", 8)}
+    user = {"alice": naive.user_events([(640, 360, 125_000)])}
+    os = {"getrandom": made("worked example, os", 16)}
+    X = naive.hand_X(tenant, table, hand, text)
+    drbg = naive.instantiate(origin, start, {}, {}, start_os, nonce)
+    yield "tenant", tenant
+    yield "table", table
+    yield "hand", hand
+    yield "q", q
+    yield "rules", json.dumps(text.decode("ascii"))
+    yield "rules_hash", naive.rules_hash(text)
+    yield "X", X
+    yield "origin", origin
+    yield "instantiate.hardware.quantis-1", start["quantis-1"]
+    yield "instantiate.os.getrandom", start_os["getrandom"]
+    yield "instantiate.nonce", nonce
+    yield "instantiate.e_hardware", naive.e_class("hardware", start)
+    yield "instantiate.e_cover", naive.e_class("cover", {})
+    yield "instantiate.e_user", naive.e_class("user", {})
+    yield "instantiate.e_os", naive.e_class("os", start_os)
+    yield "instantiate.Key", drbg.key
+    yield "instantiate.V", drbg.v
+    yield "hardware.quantis-1", hardware["quantis-1"]
+    yield "cover.quantis-1", cover["quantis-1"]
+    yield "user.alice.event", "640 360 125000"
+    yield "user.alice", user["alice"]
+    yield "os.getrandom", os["getrandom"]
+    yield "e_hardware", naive.e_class("hardware", hardware)
+    yield "e_cover", naive.e_class("cover", cover)
+    yield "e_user", naive.e_class("user", user)
+    yield "e_os", naive.e_class("os", os)
+    yield "additional_input", naive.LP(b"entropyd/seed/v1") + naive.LP(X) + naive.u32(0)
+    [S_0], r, K = naive.seed_draw(drbg, X, [(hardware, cover, user, os)])
+    yield "S_0", S_0
+    yield "r", r
+    yield "K", K
+    yield from worked_draws(text, X, S_0)
+    yield from worked_commitments(text, q, X, S_0, r, K)
+    claim_key = made("worked example, claim key", 32)
+    claim = naive.derive_claim(claim_key, table, hand, 0)
+    yield "claim_key", claim_key
+    yield "claim", claim
+    yield "claim_digest", naive.claim_digest(X, claim)
+
+
+def worked_draws(text, X, S_0):
+    deck, removed, n = deck_of(text)
+    message = naive.LP(b"entropyd/stream/v1") + naive.LP(X) + naive.u32(0) + naive.u64(0)
+    bits, tries = WatchedBits(S_0, X, 0), []
+    for k in naive.shuffle_bounds(n):
+        bits.takes.clear()
+        naive.masked(bits, k)
+        tries.append(f"{k}:" + "/".join(str(v) for _, v, _ in bits.takes))
+    a = naive.shuffle(n, [S_0], X, "masked")
+    cards = [naive.card_of(item, deck, removed) for item in a]
+    yield "n", n
+    yield "block_0", naive.hmac_sha512(S_0, message)
+    yield "tries", spaced(tries)
+    yield "draws", spaced(naive.draw_list(naive.shuffle_bounds(n), [S_0], X, "masked"))
+    yield "a", spaced(a)
+    yield "card_ids", spaced(cards)
+    yield "text", spaced(naive.card_text(card) for card in cards)
+
+
+def worked_commitments(text, q, X, S_0, r, K):
+    n = deck_of(text)[2]
+    a = naive.shuffle(n, [S_0], X, "masked")
+    C, A = naive.commitment_C(X, [S_0], r), naive.seats_root_A({})
+    D = naive.deck_root_whole(X, K, a)
+    yield "C", C
+    yield "D", D
+    yield "A", A
+    yield "O", naive.open_hash_O(X, q, n, C, D, A)
+    leaves = naive.card_leaves(X, K, a)
+    yield "salt_0", naive.salt(X, K, 0)
+    yield "salt_1", naive.salt(X, K, 1)
+    yield "leaf_1", leaves[1]
+    yield "leaf_hash_1", naive.leaf_hash(leaves[1])
+    yield "D_card_by_card", naive.merkle_root(leaves)
+
+
+def spaced(values):
+    return " ".join(str(value) for value in values)
+
+
+def worked_text():
+    lines = [
+        f"{name} = {value.hex() if isinstance(value, bytes) else value}\n"
+        for name, value in worked_example()
+    ]
+    return BEGIN + "\n```text\n" + "".join(lines) + "```\n\n" + END
+
+
+# --- Files -------------------------------------------------------------------
+
+
+def as_text(document):
+    """Return JSON with one line a field, so that a difference can be read."""
+    parts = []
+    for name, cases in document.items():
+        objects = [
+            "  {\n"
+            + ",\n".join(f"   {json.dumps(k)}: {json.dumps(v)}" for k, v in case.items())
+            + "\n  }"
+            for case in cases
+        ]
+        parts.append(f" {json.dumps(name)}: [\n" + ",\n".join(objects) + "\n ]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def files():
+    """Return path -> text of everything that is made here."""
+    document = DOCS / "protocol.md"
+    before, rest = document.read_text("utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    return {
+        VECTORS / "draws.json": as_text(draws()),
+        VECTORS / "hands.json": as_text(hands()),
+        VECTORS / "seeds.json": as_text(seeds()),
+        VECTORS / "rules.json": as_text(rules_vectors()),
+        document: before + worked_text() + after,
+    }
+
+
+def search():
+    """Print, for each rare case, the first counter that takes its branches."""
+    for label, kind, sampler, size, m in draw_cases():
+        if label not in RARE:
+            continue
+        wanted, counter = RARE[label][1], 0
+        bounds = draw_bounds(kind, size, m)
+        while True:
+            X, seeds = draw_inputs(label, bounds, counter)
+            if wanted <= trace(bounds, seeds, X, sampler).branches:
+                break
+            counter += 1
+        print(label, counter)
+
+
+def main(arguments):
+    if arguments == ["--search"]:
+        search()
+        return 0
+    different = [
+        path for path, text in files().items() if not path.exists() or path.read_text("utf-8") != text
+    ]
+    for path in different:
+        print(path.name, "differs" if arguments == ["--check"] else "written")
+        if arguments != ["--check"]:
+            path.write_text(files()[path], "utf-8")
+    covered = {branch for case in draws()["cases"] for branch in case["covers"]}
+    print("branches not covered:", sorted(ALL_BRANCHES - covered) or "none")
+    return 1 if arguments == ["--check"] and different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
