@@ -1,0 +1,25 @@
+"""The typed client: `Client` for threads, `AsyncClient` for asyncio.
+
+from entropyd.client import Client
+
+with Client("unix:/run/entropyd/poker.sock", claim_key_file="claim.key") as dealer:
+    deal = dealer.shuffle("table-7", "hand-1")
+    print(deal.cards[:2])
+"""
+
+from entropyd.client.claims import ClaimKey
+from entropyd.client.client import AsyncClient, Client
+from entropyd.client.deal import Deal, Refusal, SourceUse
+from entropyd.client.service_config import CHANNEL_OPTIONS, SERVICE_CONFIG, SERVICE_CONFIG_JSON
+
+__all__ = [
+    "CHANNEL_OPTIONS",
+    "SERVICE_CONFIG",
+    "SERVICE_CONFIG_JSON",
+    "AsyncClient",
+    "ClaimKey",
+    "Client",
+    "Deal",
+    "Refusal",
+    "SourceUse",
+]

@@ -1,0 +1,106 @@
+"""Claims: what a caller shows so that it, and nobody else, gets a hand's stored deck again.
+
+A claim must be the same on every retry, also after the game server crashed
+and came back, and must not follow from the credential that opens the
+connection: whoever steals that credential must not be able to read decks that
+were dealt. Deriving it from a key of its own keeps nothing per hand.
+
+Spec: docs/protocol.md, "Claims".
+"""
+
+import hashlib
+import hmac
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from entropyd.encoding import check_id, lp, u32
+from entropyd.errors import ConfigError
+
+CLAIM_BYTES = 16
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class ClaimKey:
+    """The game server's own key. Keep it apart from its credential, and never lose it.
+
+    Attributes:
+        key: 32 random bytes.
+    """
+
+    key: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a key of another length."""
+        if len(self.key) != KEY_BYTES:
+            raise ConfigError(
+                f"claim key has {len(self.key)} bytes; expected {KEY_BYTES}, from"
+                " ClaimKey.load_or_create or 32 bytes of os.urandom"
+            )
+
+    def claim(self, table: str, hand: str, place: int = 0) -> bytes:
+        """Return the 16 bytes of the claim to `hand`, the same every time.
+
+        Args:
+            table: the table's id.
+            hand: the hand's id.
+            place: the first place of the deal that it claims; 0 for a whole deck.
+        """
+        message = (
+            lp(b"entropyd/claim-key/v1")
+            + lp(check_id("key.table", table))
+            + lp(check_id("key.hand", hand))
+            + u32(place)
+        )
+        return hmac.digest(self.key, message, hashlib.sha256)[:CLAIM_BYTES]
+
+    @classmethod
+    def load_or_create(cls, path: Path) -> "ClaimKey":
+        """Return the key kept in `path`, making the file (mode 0600) if there is none.
+
+        The file is written whole and synced before its name appears: a crash
+        leaves no file or the whole key, never half of one, and a key that was
+        used once is never replaced by another.
+
+        Raises:
+            ConfigError: the file is readable by others, or does not hold 32 bytes.
+        """
+        try:
+            return cls._load(path)
+        except FileNotFoundError:
+            _create(path)
+            return cls._load(path)
+
+    @classmethod
+    def _load(cls, path: Path) -> "ClaimKey":
+        mode = path.stat().st_mode
+        if mode & 0o077:
+            raise ConfigError(
+                f"claim key {path} has mode {mode & 0o777:04o} and can be read by others;"
+                f" run: chmod 600 {path}"
+            )
+        return cls(path.read_bytes())
+
+
+def _create(path: Path) -> None:
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            # The caller's own secret and never a draw: the system's generator is right here.
+            file.write(os.getrandom(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            # link, not rename: of two processes that start at once, the first one's key stays.
+            os.link(scratch, path)
+        except FileExistsError:
+            return
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+    finally:
+        os.unlink(scratch)
