@@ -22,13 +22,14 @@ class HandDraft:
     Attributes:
         tenant, table, hand: ids; `hand` is unique in the tenant for ever.
         rules: canonical rule lines (docs/protocol.md, "Rules").
-        binding: X, which binds the four above.
+        binding: X, which binds the four above. A store keeps it as these four
+            and computes it again, so it must follow from them.
         claim_digest: 32 bytes; what the caller must show to read this hand again.
-        size: n, the number of items.
+        size: n, the number of items, at least 1.
         commitment, deck_root, seats_root: C, D and A, 32 bytes each.
         provenance: what the answer tells of its sources; opaque, public, kept as given.
         items: the n items in dealing order, four big-endian bytes each.
-        seeds: S, the seeds of all segments joined.
+        seeds: S, the seeds of all segments joined, 64 bytes each, at least one.
         blinding: r, 32 bytes.
         salt_key: K, 32 bytes.
         drawn_at_ns: wall clock, nanoseconds since 1970; a claim, never an order.
@@ -98,7 +99,10 @@ class Event:
 
 @dataclass(frozen=True)
 class Recorded:
-    """The draft was written by this commit. It may be shown now."""
+    """The draft was written by this commit. It may be shown now.
+
+    The record is the one that `find` returns from now on, without secrets.
+    """
 
     record: HandRecord
 
@@ -144,13 +148,18 @@ class Ledger(Protocol):
             LedgerUnavailableError: the store did not confirm. All or nothing
                 was written, and which is not known: every draft must be
                 discarded, and its hand looked up again before it is retried.
-                The store remains usable and finds out by itself.
+                The store remains usable: the next commit, which may be an
+                empty one, finds out whether it works again.
             LedgerDamagedError: the store contradicts itself. Fatal.
+            InternalError: a draft contradicts itself. Nothing was written. Fatal.
         """
         ...
 
     def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
         """Return the record of a spent hand id, or None. Any thread may call.
+
+        What is returned has been synchronised to storage: it may be shown. A
+        commit that is under way is seen whole or not at all.
 
         Args:
             tenant: whose hand.
@@ -164,12 +173,24 @@ class Ledger(Protocol):
         """
         ...
 
+    def probe(self) -> None:
+        """Return if a commit can be expected to succeed now. Any thread may call.
+
+        Cheap enough for every readiness check, and no promise: only a commit knows.
+
+        Raises:
+            LedgerUnavailableError: the last commit failed and none succeeded
+                since, or the store has too little room for draws.
+            LedgerDamagedError: the store was taken away or replaced. Fatal.
+        """
+        ...
+
     def health_states(self) -> dict[str, str]:
-        """Return the last stored health state of every source, as JSON text."""
+        """Return the last stored health state of every source, as JSON text. Any thread."""
         ...
 
     def events(self, kind: EventKind | None = None) -> list[Event]:
-        """Return the events of one kind, or all, oldest first."""
+        """Return the events of one kind, or all, oldest first. Any thread."""
         ...
 
     def count(self) -> int:

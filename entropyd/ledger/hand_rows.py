@@ -1,0 +1,220 @@
+"""A hand as a row of the ledger, and back: what is encrypted, and what is checked.
+
+Pure apart from the salt of each encryption: rows in, records or an error out.
+
+A row has two secrets. `items` seals row_digest || items, so that what stands in
+the clear beside them (claim, provenance, time) cannot be exchanged by anybody
+without the master key. `opening` seals blinding || salt key || seeds.
+"""
+
+import dataclasses
+from hashlib import sha256
+from typing import Any
+
+from entropyd.encoding import lp
+from entropyd.errors import InternalError, LedgerDamagedError, RequestError
+from entropyd.hands.binding import hand_binding
+from entropyd.hands.commitment import open_hash
+from entropyd.ledger.contract import HandDraft, HandRecord
+from entropyd.ledger.secrets import SecretBox
+
+# What SQLite returns or takes: columns of a STRICT table.
+Row = tuple[Any, ...]
+
+HASH_BYTES = 32
+SEED_BYTES = 64
+ITEM_BYTES = 4
+# The state in which a hand's secrets are written. A Shuffle has no other.
+STATE = b"dealt"
+
+
+def hand_key(tenant: str, hand: str) -> bytes:
+    """Return the 16 bytes under which a spent hand id is remembered for ever.
+
+    Half a SHA-256: two of 2^40 spent ids share a key with probability below
+    2^-48, and whoever searches for such a pair needs 2^64 hashes. An id that
+    shared another's key would be refused as damage, never answered: the ids
+    themselves lie beside the key.
+    """
+    return sha256(lp(tenant.encode("utf-8")) + lp(hand.encode("utf-8"))).digest()[:16]
+
+
+def check_draft(draft: HandDraft) -> None:
+    """Refuse a draft that could not be read back.
+
+    Raises:
+        InternalError: a length is wrong, or X does not follow from the ids and
+            rules. Whoever made the draft is broken. Nothing was written.
+    """
+    hashes = (
+        draft.claim_digest,
+        draft.commitment,
+        draft.deck_root,
+        draft.seats_root,
+        draft.blinding,
+        draft.salt_key,
+    )
+    if {len(value) for value in hashes} != {HASH_BYTES}:
+        raise _broken(draft, f"a digest or key has not {HASH_BYTES} bytes")
+    if not draft.seeds or len(draft.seeds) % SEED_BYTES:
+        raise _broken(draft, f"the seeds are not one or more of {SEED_BYTES} bytes")
+    if draft.size < 1 or len(draft.items) != ITEM_BYTES * draft.size:
+        raise _broken(draft, f"the items are not {draft.size} of {ITEM_BYTES} bytes")
+    if draft.binding != _binding(draft.tenant, draft.table, draft.hand, draft.rules):
+        raise _broken(draft, "the binding is not that of its ids and rules")
+
+
+class HandRows:
+    """Makes rows of drafts and records of rows. Stateless; any thread."""
+
+    def __init__(self, secrets: SecretBox) -> None:
+        self._secrets = secrets
+
+    def write(
+        self, draft: HandDraft, row_id: int, table_id: int, sequence: int
+    ) -> tuple[HandRecord, Row]:
+        """Return the record that a draft becomes with number `sequence`, and its row of `hands`."""
+        digest = _open_hash(draft, sequence)
+        items = self._seal(draft, b"items", _row_digest(draft) + draft.items)
+        opening = self._seal(draft, b"opening", draft.blinding + draft.salt_key + draft.seeds)
+        row = (
+            row_id,
+            table_id,
+            sequence,
+            draft.hand,
+            draft.rules,
+            draft.claim_digest,
+            draft.size,
+            draft.commitment,
+            draft.deck_root,
+            draft.seats_root,
+            digest,
+            draft.provenance,
+            draft.drawn_at_ns,
+            items,
+            opening,
+        )
+        return HandRecord(sequence, digest, _without_secrets(draft)), row
+
+    def read(self, row: Row, tenant: str, hand: str, *, with_secrets: bool) -> HandRecord:
+        """Return the record in a row that was found for `tenant` and `hand`.
+
+        Args:
+            row: columns id, tenant, table, hand, rules, sequence, claim_digest,
+                size, commitment, deck_root, seats_root, open_hash, provenance,
+                drawn_at_ns, items, opening.
+            tenant: the tenant that was looked for.
+            hand: the hand that was looked for.
+            with_secrets: decrypt seeds, blinding and salt key too.
+
+        Raises:
+            LedgerDamagedError: the row is another hand's, or its parts do not
+                follow from each other. Nothing of it is returned.
+        """
+        (row_id, row_tenant, table, row_hand, rules, sequence, claim_digest, size) = row[:8]
+        (commitment, deck_root, seats_root, digest, provenance, drawn_at_ns, items, opening) = row[
+            8:
+        ]
+        where = f"hands/{row_id}"
+        if (row_tenant, row_hand) != (tenant, hand):
+            raise _damaged(where, "hand", "is not the hand whose key led here")
+        draft = HandDraft(
+            tenant=tenant,
+            table=table,
+            hand=hand,
+            rules=rules,
+            binding=_read_binding(where, tenant, table, hand, rules),
+            claim_digest=claim_digest,
+            size=size,
+            commitment=commitment,
+            deck_root=deck_root,
+            seats_root=seats_root,
+            provenance=provenance,
+            items=b"",
+            seeds=b"",
+            blinding=b"",
+            salt_key=b"",
+            drawn_at_ns=drawn_at_ns,
+        )
+        _check_open_hash(draft, sequence, digest, where)
+        plain = self._open(draft, b"opening", opening, where) if with_secrets else b""
+        return HandRecord(
+            sequence,
+            digest,
+            dataclasses.replace(
+                draft,
+                items=self._items(draft, items, where),
+                blinding=plain[:32],
+                salt_key=plain[32:64],
+                seeds=plain[64:],
+            ),
+        )
+
+    def _items(self, draft: HandDraft, sealed: bytes, where: str) -> bytes:
+        plain = self._open(draft, b"items", sealed, where)
+        if plain[:HASH_BYTES] != _row_digest(draft):
+            raise _damaged(where, "claim_digest, provenance or drawn_at_ns", "was changed")
+        items = plain[HASH_BYTES:]
+        if len(items) != ITEM_BYTES * draft.size:
+            raise _damaged(where, "size", "is not the number of items")
+        return items
+
+    def _seal(self, draft: HandDraft, field: bytes, plaintext: bytes) -> bytes:
+        return self._secrets.seal(plaintext, binding=draft.binding, state=STATE, field=field)
+
+    def _open(self, draft: HandDraft, field: bytes, sealed: bytes, where: str) -> bytes:
+        return self._secrets.open(
+            sealed, binding=draft.binding, state=STATE, field=field, row=where
+        )
+
+
+def _binding(tenant: str, table: str, hand: str, rules: bytes) -> bytes:
+    return hand_binding(tenant, table, hand, sha256(rules).digest())
+
+
+def _read_binding(where: str, tenant: str, table: str, hand: str, rules: bytes) -> bytes:
+    try:
+        return _binding(tenant, table, hand, rules)
+    except RequestError as error:
+        raise _damaged(where, error.field, "is not an id") from error
+
+
+def _open_hash(draft: HandDraft, sequence: int) -> bytes:
+    return open_hash(
+        draft.binding,
+        sequence=sequence,
+        size=draft.size,
+        commitment=draft.commitment,
+        deck_root=draft.deck_root,
+        seats_root=draft.seats_root,
+    )
+
+
+def _check_open_hash(draft: HandDraft, sequence: int, digest: bytes, where: str) -> None:
+    try:
+        expected = _open_hash(draft, sequence)
+    except OverflowError as error:
+        raise _damaged(where, "sequence or size", "is out of range") from error
+    if digest != expected:
+        raise _damaged(where, "open_hash", "does not follow from the row")
+
+
+def _row_digest(draft: HandDraft) -> bytes:
+    """Return the hash of what stands in the clear and enters neither X nor O."""
+    drawn_at = str(draft.drawn_at_ns).encode("ascii")
+    return sha256(lp(draft.claim_digest) + lp(draft.provenance) + lp(drawn_at)).digest()
+
+
+def _without_secrets(draft: HandDraft) -> HandDraft:
+    return dataclasses.replace(draft, seeds=b"", blinding=b"", salt_key=b"")
+
+
+def _broken(draft: HandDraft, what: str) -> InternalError:
+    return InternalError(f"draft of hand {draft.tenant}/{draft.hand}: {what}; nothing was written")
+
+
+def _damaged(where: str, field: str, what: str) -> LedgerDamagedError:
+    return LedgerDamagedError(
+        f"ledger row {where}, field {field}: {what}; stop, keep a copy of the directory, and"
+        " restore the last backup"
+    )

@@ -1,0 +1,273 @@
+"""The ledger in one SQLite file.
+
+One transaction a commit, synchronised before it returns. The numbers of hands
+at their tables are given in the same transaction as their records, so they
+have no gaps whatever fails. Secrets go in encrypted (secrets.py), and every
+record that comes out is checked against its own hash O, its binding X and the
+authenticity of its ciphertext.
+
+The writer's thread owns the writing connection. A second connection reads, for
+any thread, under a lock of its own: it sees the last commit while the next one
+is written.
+
+Spec: DESIGN, section 10.
+"""
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from threading import Lock
+from typing import Self
+
+from entropyd.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
+from entropyd.ledger.contract import (
+    Event,
+    EventKind,
+    HandDraft,
+    HandRecord,
+    Outcome,
+)
+from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key
+from entropyd.ledger.secrets import SecretBox
+from entropyd.ledger.sqlite_batch import FIND, Batch, write_notes
+from entropyd.ledger.sqlite_file import (
+    close_quietly,
+    connect,
+    create_or_check,
+    prove_writable,
+    recover,
+    translated,
+)
+from entropyd.ledger.state_dir import StateDirectory
+
+FILE_NAME = "ledger.sqlite3"
+
+_KEY_CHECK = {"binding": b"", "state": b"meta", "field": b"key_check"}
+
+
+class SqliteLedger:
+    """A `Ledger` in the state directory. Make one with `open`."""
+
+    def __init__(self, directory: StateDirectory, rows: HandRows, *, min_free_bytes: int) -> None:
+        self._directory = directory
+        self._path = directory.path / FILE_NAME
+        self._rows = rows
+        self._min_free_bytes = min_free_bytes
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._read_lock = Lock()
+        self._inodes: tuple[int, ...] = ()
+        self._trouble: str | None = None
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls, directory: StateDirectory, secrets: SecretBox, *, min_free_bytes: int = 0
+    ) -> Self:
+        """Open the ledger of a state directory, or begin one.
+
+        Args:
+            directory: held by the caller; belongs to the ledger from now on.
+            secrets: encrypts what must not be readable in the file.
+            min_free_bytes: draws are refused while the file system has less
+                room than this, so that it never fills up in the middle of one.
+
+        Raises:
+            LedgerDamagedError: the file is missing, damaged or another
+                program's, or was written with another master key.
+            LedgerUnavailableError: it cannot be opened or written now.
+            ConfigError: it was written by a newer entropyd.
+        """
+        ledger = cls(directory, HandRows(secrets), min_free_bytes=min_free_bytes)
+        try:
+            create_or_check(ledger._path)
+            with translated(ledger._path):
+                ledger._check_master_key(ledger._connect_writer(), secrets)
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    def commit(
+        self,
+        drafts: Sequence[HandDraft],
+        events: Sequence[Event] = (),
+        health_states: Sequence[tuple[str, str]] = (),
+    ) -> list[Outcome]:
+        """Record all of it, or nothing. See `Ledger.commit`."""
+        for draft in drafts:
+            check_draft(draft)
+        self._refuse_closed()
+        if drafts:
+            self._check_room()
+        try:
+            with translated(self._path):
+                writer = self._connect_writer()
+                self._check_files()
+                if not (drafts or events or health_states):
+                    return []
+                return self._transact(writer, drafts, events, health_states)
+        except LedgerError as error:
+            self._drop_writer(str(error))
+            raise
+
+    def _transact(
+        self,
+        writer: sqlite3.Connection,
+        drafts: Sequence[HandDraft],
+        events: Sequence[Event],
+        health_states: Sequence[tuple[str, str]],
+    ) -> list[Outcome]:
+        # Taking the write lock first means that what we read below (spent ids,
+        # next numbers) is still true when we write.
+        writer.execute("BEGIN IMMEDIATE")
+        try:
+            # If we die anywhere in this block, the log holds no commit mark:
+            # the next start sees none of it, and no number is missing.
+            batch = Batch(writer, self._rows)
+            outcomes = [batch.take(draft) for draft in drafts]
+            batch.write()
+            write_notes(writer, events, health_states)
+            # COMMIT appends what changed and its commit mark to the log, then
+            # synchronises the log, then lets readers see it. If we die before
+            # the log is synchronised, all of it may be there at the next start
+            # or nothing: nobody has been answered, and a repeated request finds
+            # what there is. `recover` makes it durable before it is shown.
+            writer.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                writer.execute("ROLLBACK")
+            raise
+        # If we die here, the records are there for ever and nobody was answered.
+        return outcomes
+
+    def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
+        """Return the record of a spent hand id. See `Ledger.find`."""
+        found = self._read(FIND, (hand_key(tenant, hand),))
+        if not found:
+            return None
+        return self._rows.read(found[0], tenant, hand, with_secrets=with_secrets)
+
+    def probe(self) -> None:
+        """Return if a commit can be expected to succeed. See `Ledger.probe`."""
+        self._refuse_closed()
+        trouble = self._trouble
+        if trouble is not None:
+            raise LedgerUnavailableError(trouble)
+        with translated(self._path):
+            self._check_files()
+        self._check_room()
+
+    def health_states(self) -> dict[str, str]:
+        """Return the last stored health state of every source, as JSON text."""
+        return dict(self._read("SELECT source_id, state FROM health_states", ()))
+
+    def events(self, kind: EventKind | None = None) -> list[Event]:
+        """Return the events of one kind, or all, oldest first."""
+        rows = self._read(
+            "SELECT kind, subject, detail, at_ns FROM events WHERE ? IS NULL OR kind = ?"
+            " ORDER BY id",
+            (kind, kind),
+        )
+        return [Event(EventKind(row[0]), *row[1:]) for row in rows]
+
+    def count(self) -> int:
+        """Return how many hands are recorded: the last id, for ids have no gaps."""
+        ((count,),) = self._read("SELECT coalesce(max(id), 0) FROM hands", ())
+        return int(count)
+
+    def close(self) -> None:
+        """Let go of the file and the state directory. May be called twice."""
+        self._closed = True
+        with self._read_lock:
+            close_quietly(self._reader)
+            self._reader = None
+        # The last connection empties the log into the database when it closes.
+        # If it cannot, or we die, the log stays and the next start does it.
+        close_quietly(self._writer)
+        self._writer = None
+        self._directory.release()
+
+    def _connect_writer(self) -> sqlite3.Connection:
+        """Return the writing connection; open it at the start and after every failed commit.
+
+        Start and failure take the same way in, so it is walked every day.
+        """
+        if self._writer is None:
+            writer = connect(self._path)
+            try:
+                recover(self._path, writer)
+                prove_writable(writer)
+                self._inodes = self._read_inodes()
+            except BaseException:
+                close_quietly(writer)
+                raise
+            self._writer = writer
+            self._trouble = None
+        return self._writer
+
+    def _drop_writer(self, trouble: str) -> None:
+        """Throw away a connection on which something failed.
+
+        The reading one stays: stored hands are answered on a full disk too. It
+        also keeps SQLite's index of the log, in which the failed commit is not.
+        """
+        self._trouble = trouble
+        close_quietly(self._writer)
+        self._writer = None
+
+    def _read(self, query: str, values: tuple[object, ...]) -> list[Row]:
+        with self._read_lock, translated(self._path):
+            self._refuse_closed()
+            if self._reader is None:
+                # Only beside the writer: who opens first must first recover.
+                if self._writer is None:
+                    raise LedgerUnavailableError(f"ledger {self._path}: {self._trouble}")
+                self._reader = connect(self._path)
+            try:
+                return self._reader.execute(query, values).fetchall()
+            except sqlite3.Error:
+                close_quietly(self._reader)
+                self._reader = None
+                raise
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise LedgerUnavailableError(f"ledger {self._path}: is closed; ask the next daemon")
+
+    def _read_inodes(self) -> tuple[int, ...]:
+        """Return which files bear the names of database and log."""
+        return tuple(os.stat(f"{self._path}{suffix}").st_ino for suffix in ("", "-wal"))
+
+    def _check_files(self) -> None:
+        """Refuse to write into files that lost their names: nobody would find them again."""
+        try:
+            same = self._inodes == self._read_inodes()
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise LedgerDamagedError(
+                f"ledger {self._path}: it or its -wal was deleted or replaced while in use; restore"
+                " both from the last backup, and do not start without them"
+            )
+
+    def _check_room(self) -> None:
+        with translated(self._path):
+            status = os.statvfs(self._directory.path)
+        free_bytes = status.f_bavail * status.f_frsize
+        if free_bytes < self._min_free_bytes:
+            raise LedgerUnavailableError(
+                f"ledger {self._path}: its disk has {free_bytes} bytes free, draws need"
+                f" {self._min_free_bytes}: free space, dealing then goes on by itself"
+            )
+
+    def _check_master_key(self, writer: sqlite3.Connection, secrets: SecretBox) -> None:
+        """Find out now, not at the first hand, that this is another ledger's master key."""
+        row = writer.execute("SELECT value FROM meta WHERE name = 'key_check'").fetchone()
+        if row is None:
+            # If we die before this is written, the next start comes here again.
+            sealed = secrets.seal(b"", **_KEY_CHECK)
+            writer.execute("INSERT INTO meta VALUES ('key_check', ?)", (sealed,))
+        else:
+            secrets.open(row[0], row="meta", **_KEY_CHECK)
