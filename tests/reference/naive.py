@@ -1,3 +1,4 @@
+# ruff: noqa: N803, E741 - names are the document's letters
 """The protocol once more, as slowly and as plainly as it can be written.
 
 Nothing here is shared with entropyd: the standard library's SHA-2 and HMAC
@@ -122,9 +123,9 @@ def seed_draw(drbg, X, segments):
     return seeds, r, K
 
 
-def stir(drbg, stirred):
+def stir(drbg, hardware, user=None):
     """Mix samples that nothing will be dealt from into the state."""
-    drbg.reseed(entropy_input(stirred, {}, {}, {}), LP(b"entropyd/stir/v1"))
+    drbg.reseed(entropy_input(hardware, {}, user or {}, {}), LP(b"entropyd/stir/v1"))
 
 
 # --- Segments ----------------------------------------------------------------
@@ -139,7 +140,7 @@ def b(k):
 
 
 def segments_of(bounds):
-    segments = [[]]
+    segments: list[list[int]] = [[]]
     bits_in_segment = 0
     for k in bounds:
         if bits_in_segment + b(k) > 249:
@@ -350,7 +351,10 @@ def deck_root_whole(X, K, items):
 def seats_root_A(seats):
     """`seats` is a dictionary: seat -> Ed25519 public key, or empty bytes for none."""
     return merkle_root(
-        [LP(b"entropyd/seat/v1") + LP(seat.encode("ascii")) + LP(seats[seat]) for seat in sorted(seats)]
+        [
+            LP(b"entropyd/seat/v1") + LP(seat.encode("ascii")) + LP(seats[seat])
+            for seat in sorted(seats)
+        ]
     )
 
 
@@ -361,7 +365,7 @@ def open_hash_O(X, q, n, C, D, A):
 # --- Contributions and cut ---------------------------------------------------
 
 
-def contribution_leaf(O, seat, value):  # noqa: E741 - the document's letter
+def contribution_leaf(O, seat, value):
     return LP(b"entropyd/contribution/v1") + LP(O) + LP(seat.encode("ascii")) + LP(value)
 
 
@@ -373,14 +377,14 @@ def contributions_root_R(leaves):
     return merkle_root(sort_contributions(leaves))
 
 
-def cut_key(O, leaves):  # noqa: E741
+def cut_key(O, leaves):
     message = LP(b"entropyd/cut/v1") + LP(O) + u32(len(leaves)) + LP(contributions_root_R(leaves))
     for leaf in sort_contributions(leaves):
         message = message + LP(leaf)
     return sha512(message)
 
 
-def cut_permutation(O, n, leaves, sampler):  # noqa: E741
+def cut_permutation(O, n, leaves, sampler):
     if leaves == []:
         return list(range(n))
     segments = len(segments_of(shuffle_bounds(n)))

@@ -1,3 +1,4 @@
+# ruff: noqa: N803 - names are the document's letters
 """Draws through the naive reference, watched: which branches of the protocol does a draw take?
 
 A branch is found by looking at the bits that were taken, never by what a case
