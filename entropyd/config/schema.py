@@ -1,0 +1,283 @@
+"""Every key of the configuration file but those of `[[source]]`, its range and its default.
+
+The models are frozen and strict: nothing is coerced, nothing unknown is
+accepted, and nothing is accepted that the daemon would then ignore. Attribute
+names carry the unit of what they hold (`max_hold_ns`), keys of the file do not
+(`max_hold = "5s"`). The description of a field is what error texts quote after
+"expected".
+
+There is no key that chooses a deck, a seed or a position, and none may be added.
+"""
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from entropyd import units
+from entropyd.config.endpoints import (
+    Endpoint,
+    TcpEndpoint,
+    UnixEndpoint,
+    parse_endpoint,
+    parse_tcp,
+)
+from entropyd.config.values import Id, Table, in_production, parse_path, refuse_twice
+from entropyd.errors import ConfigError
+
+# Strength 256 and the 64-bit margin of SP 800-90C; SHA-512 conditioning carries 512.
+MIN_HARDWARE_BITS = 320
+MAX_SEED_BITS = 512
+# A bit-masked pass over 52 cards takes 249 bits: one seed is worth one of them.
+FULL_USER_BITS = 249
+
+_CREDENTIAL = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
+
+
+class Role(StrEnum):
+    """What a listener's callers may do."""
+
+    DEAL_ALL = "deal_all"
+    CONTRIBUTE = "contribute"
+    AUDIT = "audit"
+
+
+def _parse_endpoint(value: object, info: ValidationInfo) -> Endpoint:
+    return parse_endpoint(value, production=in_production(info))
+
+
+def _parse_tcp(value: object, info: ValidationInfo) -> TcpEndpoint:
+    return parse_tcp(value, production=in_production(info))
+
+
+class Node(Table):
+    """`[node]`: who this daemon is, and where it keeps what it must not lose."""
+
+    name: Id = Field(
+        description="the origin of this node's history, an id such as dc1-a without +;"
+        " another name starts a new history"
+    )
+    state_dir: Annotated[Path, BeforeValidator(parse_path)] = Field(
+        default=Path("/var/lib/entropyd"),
+        description="a directory for the ledger and its lock, of this daemon alone",
+    )
+
+    @field_validator("name")
+    @classmethod
+    def _is_key_name(cls, name: str) -> str:
+        # The origin becomes the key name of signed notes, which may not contain a plus.
+        # Spec: C2SP signed-note, "Format".
+        if "+" in name:
+            raise ValueError(f'is "{name}"; expected a name without "+"')
+        return name
+
+
+class Gate(Table):
+    """`[gate]`: how much entropy a seed costs, and how long a draw may wait for it."""
+
+    hardware_bits: int = Field(
+        default=MIN_HARDWARE_BITS,
+        ge=MIN_HARDWARE_BITS,
+        le=MAX_SEED_BITS,
+        description="a whole number from 320 (strength 256 and a margin of 64) to 512: hardware"
+        " credit of a seed",
+    )
+    user_bits: int = Field(
+        default=FULL_USER_BITS,
+        ge=1,
+        le=MAX_SEED_BITS,
+        description="a whole number from 1 (249 in production) to 512: user estimate of a seed",
+    )
+    user_shortfall: Literal["cover", "wait", "ignore"] = Field(
+        default="cover",
+        description='"cover" (further hardware samples take the place of missing user bits),'
+        ' "wait" (for the users) or "ignore" (ask for none)',
+    )
+    max_sample_age_ns: Annotated[int, BeforeValidator(units.duration_between("1s", "1h"))] = Field(
+        default=60 * units.SECOND,
+        alias="max_sample_age",
+        description="a duration from 1s to 1h: older samples are stirred in, not dealt from",
+    )
+    max_hold_ns: Annotated[int, BeforeValidator(units.duration_between("100ms", "1m"))] = Field(
+        default=5 * units.SECOND,
+        alias="max_hold",
+        description="a duration from 100ms to 1m: the longest that a draw waits for its seeds",
+    )
+    answer_before_deadline_ns: Annotated[
+        int, BeforeValidator(units.duration_between("1ms", "10s"))
+    ] = Field(
+        default=50 * units.MILLISECOND,
+        alias="answer_before_deadline",
+        description="a duration from 1ms to 10s, below max_hold: a held draw is answered so long"
+        " before its deadline",
+    )
+    max_waiters: int = Field(
+        default=4096,
+        ge=1,
+        le=65_536,
+        description="a whole number from 1 to 65536: draws that may wait; more are refused at once",
+    )
+    reservoir_bytes: Annotated[int, BeforeValidator(units.size_between("16KiB", "64MiB"))] = Field(
+        default=256 * units.KIB,
+        description="a size from 16KiB to 64MiB: tested samples kept ready",
+    )
+
+    @field_validator("user_bits")
+    @classmethod
+    def _is_not_lowered(cls, bits: int, info: ValidationInfo) -> int:
+        if in_production(info) and bits < FULL_USER_BITS:
+            raise ValueError(
+                f"is {bits}; expected at least {FULL_USER_BITS} in production: to ask no user"
+                ' bits set user_shortfall = "ignore", which receipts show'
+            )
+        return bits
+
+    @model_validator(mode="after")
+    def _leaves_time(self) -> Self:
+        if self.answer_before_deadline_ns >= self.max_hold_ns:
+            raise ValueError(
+                f"answer_before_deadline is {units.duration_text(self.answer_before_deadline_ns)};"
+                f" expected less than max_hold, {units.duration_text(self.max_hold_ns)}"
+            )
+        return self
+
+
+class Listener(Table):
+    """`[[listener]]`: one server, whose callers are one tenant with these roles. At least one."""
+
+    address: Annotated[Endpoint, BeforeValidator(_parse_endpoint)] = Field(
+        description='"unix:/run/entropyd/poker.sock", "127.0.0.1:7443" or "[::1]:7443"'
+    )
+    tenant: Id = Field(description="whose hands are dealt here, an id")
+    roles: Annotated[tuple[Annotated[Role, Field(strict=False)], ...], Field(strict=False)] = Field(
+        description='a list of at least one of "deal_all", "contribute", "audit"'
+    )
+    mode: Literal["0600", "0660"] = Field(
+        default="0660",
+        description='"0660" or "0600": who may open the socket; never others, since the socket is'
+        " the credential",
+    )
+    owner: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="the user who owns the socket, by default the daemon's; another one takes"
+        " CAP_CHOWN, so prefer group",
+    )
+    group: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="the group that may open the socket, by default the daemon's own; one that the"
+        " daemon is in",
+    )
+
+    @field_validator("roles")
+    @classmethod
+    def _names_each_once(cls, roles: tuple[Role, ...]) -> tuple[Role, ...]:
+        if not roles:
+            raise ValueError("is empty; expected at least one role")
+        refuse_twice(roles)
+        return roles
+
+    @model_validator(mode="after")
+    def _has_a_file(self) -> Self:
+        given = sorted(self.model_fields_set & {"mode", "owner", "group"})
+        if given and not isinstance(self.address, UnixEndpoint):
+            raise ValueError(
+                f"{', '.join(given)}: only a unix socket has one; remove it, or listen on unix:"
+            )
+        return self
+
+
+class Http(Table):
+    """`[http]`: /metrics, /healthz and /readyz, for this machine only."""
+
+    address: Annotated[TcpEndpoint, BeforeValidator(_parse_tcp)] = Field(
+        default=TcpEndpoint("127.0.0.1", 9464), description='a loopback address "127.0.0.1:9464"'
+    )
+
+
+class Ledger(Table):
+    """`[ledger]`: when the record runs out of room."""
+
+    min_free_bytes: Annotated[int, BeforeValidator(units.size_between("1MiB", "1TiB"))] = Field(
+        default=5 * units.GIB,
+        alias="min_free",
+        description="a size from 1MiB to 1TiB: with less room in state_dir draws are refused",
+    )
+
+
+class Keys(Table):
+    """`[keys]`: where keys come from. The file never holds one."""
+
+    at_rest: str = Field(
+        default="credential:at-rest.key",
+        description='"credential:NAME" (a systemd credential), the path of a file, or "" in'
+        " development (a 0600 file is made in state_dir)",
+    )
+
+    @field_validator("at_rest")
+    @classmethod
+    def _is_place(cls, place: str, info: ValidationInfo) -> str:
+        production = in_production(info)
+        if not place and production:
+            raise ValueError(
+                'is ""; expected "credential:NAME" or a path: a generated key is for development'
+            )
+        if place.startswith("credential:"):
+            if _CREDENTIAL.fullmatch(place.removeprefix("credential:")) is None:
+                raise ValueError(
+                    'names no credential; expected one such as "credential:at-rest.key"'
+                )
+        elif place and ("\0" in place or (production and not place.startswith("/"))):
+            raise ValueError('is no absolute path; expected one, or "credential:NAME"')
+        return place
+
+    def at_rest_path(self, credentials_directory: str | None) -> Path | None:
+        """Return the file that holds the at-rest key, or None if one is to be generated.
+
+        Args:
+            credentials_directory: `$CREDENTIALS_DIRECTORY`, None where it is not set.
+
+        Raises:
+            ConfigError: a credential is named and the service manager passed none.
+        """
+        if not self.at_rest:
+            return None
+        if not self.at_rest.startswith("credential:"):
+            return Path(self.at_rest)
+        name = self.at_rest.removeprefix("credential:")
+        if not credentials_directory:
+            raise ConfigError(
+                f"keys.at_rest: credential {name} was asked for and CREDENTIALS_DIRECTORY is not"
+                f" set; start with LoadCredential={name}:FILE in the unit, or give a path"
+            )
+        return Path(credentials_directory, name)
+
+
+class Log(Table):
+    """`[log]`: what goes to standard error. Never a line a draw above debug."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description='"debug", "info", "warning" or "error"'
+    )
+    format: Literal["json", "text"] = Field(default="json", description='"json" or "text"')
+
+
+class Mode(Table):
+    """`[mode]`: whether anybody may rely on what is dealt."""
+
+    production: bool = Field(
+        default=True,
+        description="true or false; false allows mock sources, short assessments, a lowered user"
+        " gate, relative paths and a generated key",
+    )
