@@ -1,0 +1,181 @@
+"""`entropyctl`: asks a running daemon, as any other client would.
+
+Exit codes: 0 answered, 1 refused (the text says why and what to do), 2 wrong
+usage, 3 not reached.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import grpc
+import typer
+from google.protobuf.json_format import MessageToDict
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from entropyd.cli.cards import render_deal
+from entropyd.client import Client, Deal, Refusal
+from entropyd.v1 import entropy_service_pb2, types_pb2
+
+app = typer.Typer(no_args_is_help=True, add_completion=True, help=__doc__)
+
+DEFAULT_TARGET = "unix:/run/entropyd/poker.sock"
+EXIT_REFUSED = 1
+EXIT_NOT_REACHED = 3
+
+Target = Annotated[
+    str,
+    typer.Option(
+        "--target", "-t", envvar="ENTROPYCTL_TARGET", help="unix:/path or 127.0.0.1:port."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+ClaimKeyFile = Annotated[
+    Path,
+    typer.Option(
+        "--claim-key",
+        envvar="ENTROPYCTL_CLAIM_KEY",
+        help="Your claim key, made if there is none. Without it no deck can be read again.",
+    ),
+]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait, in all.")]
+DEFAULT_CLAIM_KEY = Path("~/.config/entropyd/claim.key").expanduser()
+
+
+def _connect(target: str, claim_key_file: Path) -> Client:
+    claim_key_file.parent.mkdir(parents=True, exist_ok=True)
+    return Client(target, claim_key_file=claim_key_file)
+
+
+@app.command()
+def status(
+    target: Target = DEFAULT_TARGET,
+    as_json: AsJson = False,
+    claim_key_file: ClaimKeyFile = DEFAULT_CLAIM_KEY,
+    timeout: Timeout = 5.0,
+) -> None:
+    """Say whether the daemon can deal, why not, and how every source stands."""
+    with _connect(target, claim_key_file) as client:
+        answer = client.status(timeout_s=timeout)
+    if as_json:
+        _print_json(MessageToDict(answer, preserving_proto_field_name=True))
+        return
+    _print_status(answer)
+
+
+@app.command()
+def shuffle(
+    table: Annotated[str, typer.Argument(help="The table's id.")],
+    hand: Annotated[str, typer.Argument(help="The hand's id; the same id gets the same deck.")],
+    target: Target = DEFAULT_TARGET,
+    as_json: AsJson = False,
+    deck: Annotated[str, typer.Option(help="standard52, standard54 or short36.")] = "standard52",
+    decks: Annotated[int, typer.Option(help="How many decks are in the shoe, 1 to 8.")] = 1,
+    claim_key_file: ClaimKeyFile = DEFAULT_CLAIM_KEY,
+    timeout: Timeout = 10.0,
+) -> None:
+    """Deal a whole deck, or show it again as it was dealt."""
+    with _connect(target, claim_key_file) as client:
+        deal = client.shuffle(table, hand, deck=deck, decks=decks, timeout_s=timeout)
+    if as_json:
+        _print_json(_deal_as_dict(deal))
+        return
+    Console().print(render_deal(deal))
+
+
+@app.command("add-entropy")
+def add_entropy(
+    user: Annotated[str, typer.Argument(help="Whose: an id of your choosing.")],
+    file: Annotated[
+        Path, typer.Argument(help="File of at most 1,024 bytes; - reads standard input.")
+    ] = Path("-"),
+    target: Target = DEFAULT_TARGET,
+    as_json: AsJson = False,
+    claim_key_file: ClaimKeyFile = DEFAULT_CLAIM_KEY,
+    timeout: Timeout = 5.0,
+) -> None:
+    """Forward what one user gave; it is mixed into the tenant's next draws."""
+    blob = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    with _connect(target, claim_key_file) as client:
+        answer = client.add_user_entropy(user, blob=blob, timeout_s=timeout)
+    if as_json:
+        _print_json(MessageToDict(answer, preserving_proto_field_name=True))
+        return
+    Console().print(
+        f"taken, estimated at {_bits(answer.estimated_millibits)} bits;"
+        f" the tenant's users have {_bits(answer.pooled_millibits)} bits waiting"
+    )
+
+
+def _deal_as_dict(deal: Deal) -> dict[str, object]:
+    """Return the stored message as JSON, with the cards as people and programs read them."""
+    answer: dict[str, object] = MessageToDict(deal.message, preserving_proto_field_name=True)
+    answer["cards"] = list(deal.card_ids)
+    answer["text"] = " ".join(deal.cards)
+    for name in ("commitment", "deck_root", "open_hash", "items"):
+        answer[name] = getattr(deal.message, name).hex()
+    answer["replayed"] = deal.replayed
+    return answer
+
+
+def _print_status(answer: entropy_service_pb2.GetStatusResponse) -> None:
+    console = Console()
+    if answer.can_deal:
+        console.print(f"[bold green]can deal[/]  {escape(answer.node)}  {escape(answer.policy)}")
+    else:
+        console.print(
+            f"[bold red]holding[/] for {answer.held_for.seconds} s: {answer.hold_reason}:"
+            f" {escape(answer.hold_text)}"
+        )
+    if answer.mock:
+        console.print("[yellow]a source is an emulator or a recording: do not deal money on it[/]")
+    console.print(
+        f"{answer.hands} hands recorded, {answer.waiters} callers waiting, users have"
+        f" {_bits(answer.user_pooled_millibits)} bits waiting, version {answer.version}"
+    )
+    console.print(_source_table(answer))
+
+
+def _source_table(answer: entropy_service_pb2.GetStatusResponse) -> Table:
+    table = Table(
+        "source", "state", "serial", "bits/sample", "waiting", "alarms", "reopens", "detail"
+    )
+    for source in answer.sources:
+        table.add_row(
+            escape(source.source),
+            types_pb2.SourceState.Name(source.state).removeprefix("SOURCE_STATE_").lower(),
+            escape(source.serial),
+            f"{source.assessed_millibits / 1000:.2f} (claim {source.claimed_millibits / 1000:.2f})",
+            f"{_bits(source.reservoir_millibits)} bits",
+            str(source.alarms),
+            str(source.reopens),
+            escape(source.detail),
+        )
+    return table
+
+
+def _bits(millibits: int) -> str:
+    return f"{millibits // 1000:,}"
+
+
+def _print_json(answer: object) -> None:
+    print(json.dumps(answer, indent=2))
+
+
+def main() -> None:
+    """Run a command; say plainly what was refused."""
+    try:
+        app()
+    except Refusal as refusal:
+        print(f"entropyctl: {refusal}", file=sys.stderr)
+        if refusal.retry_after_s is not None:
+            print(f"entropyctl: ask again in {refusal.retry_after_s:.1f} s", file=sys.stderr)
+        reached = refusal.reason or refusal.code is not grpc.StatusCode.UNAVAILABLE
+        sys.exit(EXIT_REFUSED if reached else EXIT_NOT_REACHED)
+
+
+if __name__ == "__main__":
+    main()

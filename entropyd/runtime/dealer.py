@@ -1,0 +1,383 @@
+"""Deals: finds a spent hand, or waits for the gate, draws, records, and only then answers.
+
+Owned by the event loop's thread. The order of effects is the whole point:
+
+    find      a hand that was drawn is answered from the ledger, without the gate
+    wait      in a bounded fair queue, until the gate releases all seeds of the draw
+    draw      the seeds are spent now; nobody has seen the deck
+    record    one synced transaction; dying before its end loses an unseen deck,
+              dying after it changes nothing: the hand is found again
+    answer    from the record, never from the draw
+
+A caller that gives up while waiting leaves nothing behind. One that gives up
+after the draw does not stop the record: the retry finds it.
+"""
+
+import asyncio
+import hmac
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from entropyd.entropy.gate import Gate, GatedSeed, Hold
+from entropyd.errors import (
+    EntropydError,
+    EntropyHoldError,
+    HandNotFoundError,
+    HandSpentError,
+    InternalError,
+    OverloadError,
+    ShuttingDownError,
+)
+from entropyd.hands.rules import Rules
+from entropyd.hands.whole_deck import open_deck
+from entropyd.ledger.contract import AlreadySpent, HandDraft, HandRecord, Outcome
+from entropyd.rbg.construction import SeedConstruction
+from entropyd.runtime.fill_rate import FillRate
+from entropyd.runtime.waiters import WaiterQueue
+
+# A turn of the loop draws this many hands before it lets readers, commits and callers run: about
+# 5 ms of work, far below the 50 ms that separate our answer from a caller's deadline.
+DRAWS_A_TURN = 32
+
+OS_SAMPLES_BYTES = 64
+
+
+@dataclass(frozen=True)
+class DrawOrder:
+    """A checked request for one hand.
+
+    Attributes:
+        tenant, table, hand: ids.
+        rules: what it is drawn under.
+        encoded_rules: their canonical lines.
+        binding: X.
+        claim_digest: what the stored one must equal for a replay.
+        seeds: how many seeds the draw needs, at least 1.
+    """
+
+    tenant: str
+    table: str
+    hand: str
+    rules: Rules
+    encoded_rules: bytes
+    binding: bytes
+    seeds: int
+    claim_digest: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """A recorded hand, and whether it was drawn by an earlier call."""
+
+    record: HandRecord
+    replayed: bool
+
+
+class HandStore(Protocol):
+    """What the dealer needs of the ledger: looking up, and recording through the writer."""
+
+    def find(self, tenant: str, hand: str) -> HandRecord | None:
+        """See `Ledger.find`."""
+        ...
+
+    def submit(self, draft: HandDraft) -> "asyncio.Future[Outcome]":
+        """See `GroupCommitWriter.submit`."""
+        ...
+
+
+class DealerObserver(Protocol):
+    """Who counts. Called on the loop's thread; must not block."""
+
+    def drawn(self, waited_s: float, outcome: str) -> None:
+        """A draw ended: `recorded`, `spent` (its id was taken meanwhile) or `unrecorded`."""
+        ...
+
+
+class _Waiter:
+    """One caller of one undrawn hand."""
+
+    __slots__ = ("arrived_ns", "future", "order", "timer")
+
+    def __init__(
+        self, order: DrawOrder, arrived_ns: int, future: "asyncio.Future[Outcome]"
+    ) -> None:
+        self.order = order
+        self.arrived_ns = arrived_ns
+        self.future = future
+        self.timer: asyncio.TimerHandle | None = None
+
+
+class Dealer:
+    """Deals hands, one record each."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        construction: SeedConstruction,
+        store: HandStore,
+        observer: DealerObserver,
+        describe: Callable[[Sequence[GatedSeed], int], bytes],
+        os_random: Callable[[int], bytes],
+        clock_ns: Callable[[], int],
+        wall_ns: Callable[[], int],
+        max_waiters: int,
+        tenants: int,
+    ) -> None:
+        """Make a dealer.
+
+        Args:
+            gate: releases seeds.
+            construction: makes them.
+            store: finds and records hands.
+            observer: counts.
+            describe: makes the stored provenance of a draw from its gated seeds and the wall time.
+            os_random: the operating system's generator.
+            clock_ns: monotonic clock.
+            wall_ns: wall clock, for claims only.
+            max_waiters: most callers waiting in all.
+            tenants: how many tenants share the queue, at least 1.
+        """
+        self._gate = gate
+        self._construction = construction
+        self._store = store
+        self._observer = observer
+        self._describe = describe
+        self._os_random = os_random
+        self._clock_ns = clock_ns
+        self._wall_ns = wall_ns
+        self._queue: WaiterQueue[_Waiter] = WaiterQueue(
+            capacity=max_waiters, share=max(1, max_waiters // tenants)
+        )
+        self._undrawn_seeds = 0
+        self._drawing: dict[tuple[str, str], asyncio.Future[Outcome]] = {}
+        self._pump_scheduled = False
+        self._draining = False
+        self.fill_rate = FillRate()
+        self.in_flight = 0
+
+    @property
+    def waiters(self) -> int:
+        """How many callers wait for the gate."""
+        return len(self._queue)
+
+    # --- one call ----------------------------------------------------------
+
+    async def deal(self, order: DrawOrder, *, answer_by_ns: int) -> Dealt:
+        """Return the record of a hand, drawing it if it never was.
+
+        Args:
+            order: what to draw.
+            answer_by_ns: monotonic time at which a caller that still waits is told to come back.
+
+        Raises:
+            HandSpentError: drawn with another claim or other parameters; nothing was drawn.
+            EntropyHoldError: the gate did not open in time; nothing was spent.
+            OverloadError: the queue is full; nothing was spent.
+            ShuttingDownError: the daemon drains, and the hand was never drawn; nothing was spent.
+            LedgerUnavailableError: not confirmed; nothing was shown, asking again is safe.
+        """
+        self.in_flight += 1
+        try:
+            return await self._deal(order, answer_by_ns)
+        finally:
+            self.in_flight -= 1
+
+    async def _deal(self, order: DrawOrder, answer_by_ns: int) -> Dealt:
+        key = (order.tenant, order.hand)
+        # Another call for this hand is being drawn: whatever becomes of it decides about this one.
+        while (other := self._drawing.get(key)) is not None:
+            await self._until(other, answer_by_ns)
+        record = self._store.find(order.tenant, order.hand)
+        if record is not None:
+            return Dealt(judge(record, order.binding, order.claim_digest), replayed=True)
+        waiter = self._enqueue(order, answer_by_ns)
+        try:
+            # Shielded: a caller that hangs up must not cancel a draw on its way to the ledger.
+            outcome = await asyncio.shield(waiter.future)
+        except asyncio.CancelledError:
+            self._give_up(waiter, ShuttingDownError("the caller hung up"))
+            raise
+        if isinstance(outcome, AlreadySpent):
+            judged = judge(outcome.record, order.binding, order.claim_digest)
+            return Dealt(judged, replayed=True)
+        return Dealt(outcome.record, replayed=False)
+
+    def find(self, tenant: str, hand: str) -> HandRecord:
+        """Return the record of a hand, never drawing.
+
+        Raises:
+            HandNotFoundError: never drawn here.
+        """
+        record = self._store.find(tenant, hand)
+        if record is None:
+            raise HandNotFoundError(f"hand {hand!r} was never drawn here; Shuffle draws it")
+        return record
+
+    def _enqueue(self, order: DrawOrder, answer_by_ns: int) -> _Waiter:
+        if self._draining:
+            raise ShuttingDownError("the daemon is stopping; ask again when it is back")
+        if not self._queue.has_room(order.tenant):
+            raise OverloadError(
+                f"{len(self._queue)} callers wait for entropy and tenant {order.tenant!r} may have"
+                f" {self._queue.share} of them; ask again later",
+                retry_after_s=self._retry_after_s(0),
+            )
+        loop = asyncio.get_running_loop()
+        now_ns = self._clock_ns()
+        waiter = _Waiter(order, now_ns, loop.create_future())
+        waiter.timer = loop.call_later(
+            max(0, answer_by_ns - now_ns) / 1e9, self._out_of_time, waiter
+        )
+        self._drawing[order.tenant, order.hand] = waiter.future
+        self._queue.add(order.tenant, waiter)
+        self._undrawn_seeds += order.seeds
+        self.pump()
+        return waiter
+
+    async def _until(self, other: "asyncio.Future[Outcome]", answer_by_ns: int) -> None:
+        """Wait until another call's draw is decided, or this call's time is over."""
+        left_s = (answer_by_ns - self._clock_ns()) / 1e9
+        done, _ = await asyncio.wait({other}, timeout=max(0.0, left_s))
+        if not done:
+            raise self._hold_error("another call for this hand is being drawn")
+
+    # --- waiting -----------------------------------------------------------
+
+    def pump(self) -> None:
+        """Draw for as many waiters as the gate releases seeds for. Safe to call at any time."""
+        for _ in range(DRAWS_A_TURN):
+            waiter = self._queue.first()
+            if waiter is None:
+                return
+            order = waiter.order
+            released = self._gate.try_release(order.tenant, order.seeds, self._clock_ns())
+            if isinstance(released, Hold):
+                return
+            self._queue.serve(order.tenant, waiter)
+            self._undrawn_seeds -= order.seeds
+            try:
+                self._draw(waiter, released)
+            except EntropydError as error:
+                # The samples are spent, nothing is recorded and nothing was shown: the hand id is
+                # as unspent as before, and the daemon ends if the error says so.
+                self._fail(waiter, error)
+        if not self._pump_scheduled:
+            self._pump_scheduled = True
+            asyncio.get_running_loop().call_soon(self._pump_again)
+
+    def _pump_again(self) -> None:
+        self._pump_scheduled = False
+        self.pump()
+
+    def _out_of_time(self, waiter: _Waiter) -> None:
+        hold = self._gate.check(waiter.order.tenant, waiter.order.seeds, self._clock_ns())
+        text = hold.text if hold is not None else "others were served first"
+        self._give_up(waiter, self._hold_error(text, hold))
+
+    def _give_up(self, waiter: _Waiter, error: EntropydError) -> None:
+        """End a waiter that was not drawn for. One that was goes on to the ledger."""
+        if not self._queue.discard(waiter.order.tenant, waiter):
+            return
+        self._undrawn_seeds -= waiter.order.seeds
+        self._fail(waiter, error)
+
+    def _fail(self, waiter: _Waiter, error: BaseException) -> None:
+        self._settle(waiter)
+        waiter.future.set_exception(error)
+        waiter.future.exception()  # looked at: nobody may be left to await it
+
+    def _settle(self, waiter: _Waiter) -> None:
+        if waiter.timer is not None:
+            waiter.timer.cancel()
+        self._drawing.pop((waiter.order.tenant, waiter.order.hand), None)
+
+    def _hold_error(self, text: str, hold: Hold | None = None) -> EntropyHoldError:
+        return EntropyHoldError(
+            f"dealing is held: {text}; nothing was spent, ask again with the same request",
+            why="BUSY" if hold is None else hold.why,
+            retry_after_s=self._retry_after_s(0 if hold is None else hold.needed_millibits),
+        )
+
+    def _retry_after_s(self, needed_millibits: int) -> float:
+        waiting = self._undrawn_seeds * self._gate.policy.seed_millibits
+        return self.fill_rate.seconds_for(needed_millibits + waiting, self._clock_ns())
+
+    # --- drawing and recording --------------------------------------------
+
+    def _draw(self, waiter: _Waiter, released: Sequence[GatedSeed]) -> None:
+        """Draw and hand over to the ledger. The samples are spent from here on, come what may."""
+        order = waiter.order
+        os_samples = [self._os_random(OS_SAMPLES_BYTES) for _ in released]
+        drawn = self._construction.seed_draw(order.binding, released, os_samples)
+        deck = open_deck(
+            order.rules,
+            order.binding,
+            seeds=drawn.seeds,
+            blinding=drawn.blinding,
+            salt_key=drawn.salt_key,
+        )
+        wall_ns = self._wall_ns()
+        draft = HandDraft(
+            tenant=order.tenant,
+            table=order.table,
+            hand=order.hand,
+            rules=order.encoded_rules,
+            binding=order.binding,
+            claim_digest=order.claim_digest,
+            size=deck.size,
+            commitment=deck.commitment,
+            deck_root=deck.deck_root,
+            seats_root=deck.seats_root,
+            provenance=self._describe(released, wall_ns),
+            items=deck.encoded_items,
+            seeds=b"".join(drawn.seeds),
+            blinding=drawn.blinding,
+            salt_key=drawn.salt_key,
+            drawn_at_ns=wall_ns,
+        )
+        # From here the timer must not end the waiter: the hand is on its way to being spent.
+        self._store.submit(draft).add_done_callback(lambda done: self._recorded(waiter, done))
+
+    def _recorded(self, waiter: _Waiter, done: "asyncio.Future[Outcome]") -> None:
+        """The commit ended: answer from the record, or say that there may be none."""
+        waited_s = (self._clock_ns() - waiter.arrived_ns) / 1e9
+        error = done.exception()
+        if error is not None:
+            self._observer.drawn(waited_s, "unrecorded")
+            self._fail(waiter, error)
+            return
+        self._settle(waiter)
+        outcome = done.result()
+        self._observer.drawn(waited_s, "spent" if isinstance(outcome, AlreadySpent) else "recorded")
+        waiter.future.set_result(outcome)
+
+    # --- stopping ----------------------------------------------------------
+
+    def drain(self) -> None:
+        """Take no new draws from now on. Recorded hands are still answered."""
+        self._draining = True
+
+    def dismiss_waiters(self) -> None:
+        """Send away everybody who still waits for the gate. Nothing of theirs was spent."""
+        while (waiter := self._queue.first()) is not None:
+            self._give_up(waiter, ShuttingDownError("the daemon is stopping; ask again"))
+
+
+def judge(record: HandRecord, binding: bytes, claim_digest: bytes) -> HandRecord:
+    """Return `record` if it was drawn with these parameters and this claim.
+
+    Raises:
+        HandSpentError: it was not. Which of the two differs is not said.
+    """
+    draft = record.draft
+    if len(draft.claim_digest) != len(claim_digest):
+        raise InternalError(f"a stored claim digest has {len(draft.claim_digest)} bytes")
+    same_claim = hmac.compare_digest(draft.claim_digest, claim_digest)
+    if draft.binding == binding and same_claim:
+        return record
+    raise HandSpentError(
+        f"hand {draft.hand!r} was drawn before with another claim, table or deck; it stays spent:"
+        " use a new hand id, and if no other program deals for this tenant, treat it as an alarm"
+    )

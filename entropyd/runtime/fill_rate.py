@@ -1,0 +1,43 @@
+"""How fast credit comes in, for telling callers when to come back."""
+
+from collections import deque
+
+# Long enough to smooth over blocks of a slow serial device, short enough that a device that was
+# just re-plugged is believed within seconds.
+WINDOW_NS = 5_000_000_000
+
+# Between "as soon as you can" and "the operator has to come": a client never hammers, and never
+# sleeps through a recovery.
+MIN_RETRY_S = 0.05
+MAX_RETRY_S = 5.0
+
+
+class FillRate:
+    """A sliding count of delivered credit."""
+
+    def __init__(self) -> None:
+        """Begin with nothing seen."""
+        self._deliveries: deque[tuple[int, int]] = deque()
+        self._millibits = 0
+
+    def add(self, millibits: int, now_ns: int) -> None:
+        """Count credit that arrived now."""
+        self._deliveries.append((now_ns, millibits))
+        self._millibits += millibits
+        self._forget(now_ns)
+
+    def millibits_per_second(self, now_ns: int) -> int:
+        """Return the rate over the last five seconds."""
+        self._forget(now_ns)
+        return self._millibits * 1_000_000_000 // WINDOW_NS
+
+    def seconds_for(self, millibits: int, now_ns: int) -> float:
+        """Return how long this much takes to come in, 0.05 to 5 s; 5 s if nothing comes."""
+        rate = self.millibits_per_second(now_ns)
+        if rate == 0:
+            return MAX_RETRY_S
+        return min(MAX_RETRY_S, max(MIN_RETRY_S, millibits / rate))
+
+    def _forget(self, now_ns: int) -> None:
+        while self._deliveries and self._deliveries[0][0] <= now_ns - WINDOW_NS:
+            self._millibits -= self._deliveries.popleft()[1]

@@ -1,0 +1,163 @@
+"""Where readers' reports arrive: credit goes to the gate, alarms to the ledger, old samples to the DRBG.
+
+Owned by the event loop's thread. Reports come in the order in which they
+happened on the reader's thread, so a block never overtakes the alarm or the
+loss that takes its credit.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from entropyd.entropy.entropy_source import HealthAlarm
+from entropyd.entropy.gate import Gate, Hold, SourceFacts
+from entropyd.entropy.source import NoiseSourceInfo
+from entropyd.ledger.contract import Event, EventKind
+from entropyd.rbg.construction import SeedConstruction
+from entropyd.runtime.dealer import OS_SAMPLES_BYTES
+from entropyd.runtime.fill_rate import FillRate
+from entropyd.runtime.reader import Report
+
+NONCE_BYTES = 32
+
+
+class EventStore(Protocol):
+    """What the intake needs of the ledger's writer."""
+
+    def note(self, event: Event) -> None:
+        """Remember an event; see `GroupCommitWriter.note`."""
+        ...
+
+    def store_health(self, source_id: str, state: str) -> None:
+        """Remember a source's health history; see `GroupCommitWriter.store_health`."""
+        ...
+
+
+class IntakeObserver(Protocol):
+    """Who counts and logs. Called on the loop's thread; must not block."""
+
+    def reported(self, report: Report) -> None:
+        """A reader told something."""
+        ...
+
+    def instantiated(self) -> None:
+        """The DRBG has its first entropy: dealing may begin."""
+        ...
+
+
+class Intake:
+    """Takes reports in, keeps the gate's picture of the sources, and cycles the DRBG."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        construction: SeedConstruction,
+        infos: Mapping[str, NoiseSourceInfo],
+        required: Mapping[str, bool],
+        store: EventStore,
+        observer: IntakeObserver,
+        fill_rate: FillRate,
+        wake: Callable[[], None],
+        os_random: Callable[[int], bytes],
+        clock_ns: Callable[[], int],
+        wall_ns: Callable[[], int],
+    ) -> None:
+        """Make an intake.
+
+        Args:
+            gate: gets blocks and facts.
+            construction: is instantiated and stirred.
+            infos: every configured source by id.
+            required: whether dealing holds without it.
+            store: keeps alarms and health histories.
+            observer: counts and logs.
+            fill_rate: told what credit came in.
+            wake: called when a waiter may be served.
+            os_random: the operating system's generator.
+            clock_ns: monotonic clock.
+            wall_ns: wall clock, for claims only.
+        """
+        self._gate = gate
+        self._construction = construction
+        self._infos = infos
+        self._required = required
+        self._store = store
+        self._observer = observer
+        self._fill_rate = fill_rate
+        self._wake = wake
+        self._os_random = os_random
+        self._clock_ns = clock_ns
+        self._wall_ns = wall_ns
+        self.last_reports: dict[str, Report] = {}
+
+    def take(self, report: Report) -> None:
+        """Take in one report."""
+        previous = self.last_reports.get(report.source_id)
+        self.last_reports[report.source_id] = report
+        alarms = report.result.alarms if report.result is not None else ()
+        if alarms or report.lost:
+            # Before anything else: nothing of a source in doubt is dealt from.
+            self._gate.withdraw(report.source_id)
+        self._gate.set_source(report.source_id, self._facts(report))
+        for alarm in alarms:
+            self._note_alarm(report, alarm)
+        if alarms or previous is None or previous.status.history != report.status.history:
+            self._store.store_health(report.source_id, json.dumps(report.status.history.to_json()))
+        self._observer.reported(report)
+        if report.result is not None and report.result.blocks:
+            for block in report.result.blocks:
+                self._gate.deliver(block)
+                self._fill_rate.add(
+                    len(block.samples) * block.millibits_per_sample, self._clock_ns()
+                )
+            self._instantiate()
+            self._wake()
+
+    def cycle(self) -> None:
+        """Stir what grew old or was pushed out into the DRBG. Called ten times a second.
+
+        Collection never stops, so the state moves on between draws too.
+        """
+        self._gate.expire(self._clock_ns())
+        spent = self._gate.take_stir()
+        if spent and self._construction.instantiated:
+            self._construction.stir(spent)
+
+    def _facts(self, report: Report) -> SourceFacts:
+        return SourceFacts(
+            info=self._infos[report.source_id],
+            serial=report.serial,
+            state=report.status.state,
+            current_millibits=report.status.current_millibits,
+            required=self._required[report.source_id],
+        )
+
+    def _instantiate(self) -> None:
+        if self._construction.instantiated:
+            return
+        gated = self._gate.try_instantiate(self._clock_ns())
+        if isinstance(gated, Hold):
+            return
+        self._construction.instantiate(
+            gated, os_samples=self._os_random(OS_SAMPLES_BYTES), nonce=self._os_random(NONCE_BYTES)
+        )
+        self._observer.instantiated()
+
+    def _note_alarm(self, report: Report, alarm: HealthAlarm) -> None:
+        detail = {
+            "test": str(alarm.test),
+            "severity": str(alarm.severity),
+            "count": alarm.count,
+            "cutoff": alarm.cutoff,
+            "sample_index": alarm.sample_index,
+            "serial": report.serial,
+        }
+        self._store.note(
+            Event(
+                kind=EventKind.HEALTH_ALARM,
+                subject=report.source_id,
+                detail=json.dumps(detail),
+                at_ns=self._wall_ns(),
+            )
+        )

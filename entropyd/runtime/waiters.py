@@ -1,0 +1,94 @@
+"""Who is next: first come first served within a tenant, tenants in turn.
+
+A tenant that sends a thousand calls at once delays its own, and each of the
+others by one draw a turn. The queue is bounded as a whole, and no tenant can
+fill more than its share of it, so that a flood of one is refused at its own
+door. Owned by the event loop's thread.
+"""
+
+from collections import OrderedDict
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class WaiterQueue(Generic[T]):
+    """A bounded fair queue of waiters."""
+
+    def __init__(self, *, capacity: int, share: int) -> None:
+        """Make an empty queue.
+
+        Args:
+            capacity: most waiters in all, at least 1.
+            share: most waiters of one tenant, 1 to `capacity`.
+        """
+        if not 1 <= share <= capacity:
+            raise ValueError(f"share {share} is outside 1..{capacity}")
+        self._capacity = capacity
+        self._share = share
+        # A dict keeps order and lets a waiter whose deadline came leave in O(1). The first tenant
+        # is the one whose turn it is.
+        self._tenants: OrderedDict[str, dict[T, None]] = OrderedDict()
+        self._length = 0
+
+    def __len__(self) -> int:
+        """Return how many wait."""
+        return self._length
+
+    @property
+    def share(self) -> int:
+        """Most waiters of one tenant."""
+        return self._share
+
+    def has_room(self, tenant: str) -> bool:
+        """Return whether `tenant` may add a waiter now."""
+        mine = self._tenants.get(tenant, {})
+        return self._length < self._capacity and len(mine) < self._share
+
+    def add(self, tenant: str, waiter: T) -> None:
+        """Put `waiter` behind the others of its tenant. Ask `has_room` first."""
+        self._tenants.setdefault(tenant, {})[waiter] = None
+        self._length += 1
+
+    def first(self) -> T | None:
+        """Return whose turn it is, or None, and leave it in its place.
+
+        It stays first until it is removed: a draw of many seeds is not
+        overtaken for ever by draws of one.
+        """
+        for mine in self._tenants.values():
+            return next(iter(mine))
+        return None
+
+    def ahead_of(self, tenant: str) -> int:
+        """Return how many at most are served before a new waiter of `tenant`."""
+        mine = len(self._tenants.get(tenant, {}))
+        return mine + sum(
+            min(len(theirs), mine + 1) for name, theirs in self._tenants.items() if name != tenant
+        )
+
+    def serve(self, tenant: str, waiter: T) -> None:
+        """Take out the waiter that `first` returned, and give the turn to the next tenant."""
+        self.discard(tenant, waiter)
+        if tenant in self._tenants:
+            self._tenants.move_to_end(tenant)
+
+    def discard(self, tenant: str, waiter: T) -> bool:
+        """Take out a waiter that gave up. Return whether it was still waiting."""
+        mine = self._tenants.get(tenant)
+        if mine is None or waiter not in mine:
+            return False
+        del mine[waiter]
+        self._length -= 1
+        if not mine:
+            del self._tenants[tenant]
+        return True
+
+    def drain(self) -> list[T]:
+        """Take out everybody, in the order in which they would have been served."""
+        left: list[T] = []
+        while (waiter := self.first()) is not None:
+            tenant = next(iter(self._tenants))
+            self.serve(tenant, waiter)
+            left.append(waiter)
+        return left
