@@ -6,6 +6,9 @@ spends it; nobody changes it.
 
 from dataclasses import dataclass, field
 
+# (source or user id, samples in the order of arrival)
+SourceSamples = tuple[str, bytes]
+
 
 @dataclass(frozen=True, slots=True)
 class CreditedBlock:

@@ -1,0 +1,361 @@
+"""The gate: no seed without enough credited entropy of its own.
+
+It owns the reservoir and the user pools, is told how each source stands, and
+releases the samples of a draw's seeds: all of them, or none and a `Hold` that
+says what is awaited. Each sample is released once. The gate counts; it never
+hashes, draws, or waits.
+
+A source counts if it is hardware (an emulator or recording only where the
+policy allows it), healthy, and has credit. A required source that does not
+count shuts the gate whatever else there is.
+
+Spec: DESIGN 5, "Gate"; SP 800-90C, section 5 (RBG2(P)).
+"""
+
+from collections.abc import Sequence
+
+from entropyd.entropy.credited import CreditedBlock
+from entropyd.entropy.gated import (
+    USER_KIND,
+    USERS_SOURCE_ID,
+    GatedSeed,
+    Hold,
+    HoldReason,
+    SourceFacts,
+    SourceUse,
+    Stirred,
+)
+from entropyd.entropy.policy import GatePolicy, UserShortfall
+from entropyd.entropy.reservoir import Plan, Reservoir, Taken
+from entropyd.entropy.source import MILLIBITS_PER_BIT, SourceKind
+from entropyd.entropy.source_state import SourceState
+from entropyd.entropy.user import Added, UserPlan, UserPool, UserTake
+from entropyd.entropy.user_data import UserEvent
+from entropyd.errors import InternalError
+
+__all__ = ["Gate", "GatedSeed", "Hold", "HoldReason", "SourceFacts", "SourceUse", "Stirred"]
+
+SIMULATED = frozenset({SourceKind.MOCK, SourceKind.REPLAY})
+
+# What keeps a source from counting, gravest first, and what is awaited then.
+_STATE_REASONS = {
+    SourceState.FAILED: (
+        HoldReason.SOURCE_FAILED,
+        "failed its health tests for good; awaited: an operator who replaces or resets it",
+    ),
+    SourceState.LOST: (
+        HoldReason.SOURCE_LOST,
+        "is lost; awaited: the device, to be opened and tested again",
+    ),
+    SourceState.STARTUP: (
+        HoldReason.SOURCE_STARTUP,
+        "is in its start-up test; awaited: that it passes",
+    ),
+    SourceState.ASSESSING: (
+        HoldReason.SOURCE_ASSESSING,
+        "has not been assessed yet; awaited: enough samples to assess",
+    ),
+}
+_NOT_ALLOWED = (
+    HoldReason.SOURCE_NOT_ALLOWED,
+    "is {kind}, which the policy does not let count; awaited: another source, or another policy",
+)
+_NO_CREDIT = (
+    HoldReason.SOURCE_ASSESSING,
+    "has no credit now; awaited: an assessment above 0",
+)
+
+
+class Gate:
+    """The one place where entropy is spent. Owned by the event-loop thread."""
+
+    def __init__(self, policy: GatePolicy) -> None:
+        self.policy = policy
+        self._reservoir = Reservoir(policy.reservoir_bytes, policy.max_sample_age_ns)
+        self._pools: dict[str, UserPool] = {}
+        self._sources: dict[str, SourceFacts] = {}
+        # Millibits a sample of the sources that count, and what else shuts the
+        # gate: both follow from `_sources` and change only with it.
+        self._credit: dict[str, int] = {}
+        self._faults: dict[str, tuple[HoldReason, str]] = {}
+        self._instantiated = False
+
+    # --- what comes in -------------------------------------------------------
+
+    def set_source(self, source_id: str, facts: SourceFacts) -> None:
+        """Note how a source stands now; take the credit from its samples if it does not count.
+
+        To be called before the first block of a source is delivered, and on
+        every change of its state or credit.
+        """
+        self._sources[source_id] = facts
+        self._credit.pop(source_id, None)
+        self._faults.pop(source_id, None)
+        fault = self._fault(facts)
+        if fault is None:
+            self._credit[source_id] = facts.credit_millibits
+        else:
+            self._faults[source_id] = fault
+            self._reservoir.withdraw_credit(source_id)
+
+    def deliver(self, block: CreditedBlock) -> None:
+        """Take in samples; those of a source that does not count go to be stirred.
+
+        Raises:
+            InternalError: the block is malformed or out of order.
+        """
+        if block.source_id in self._credit:
+            self._reservoir.add(block)
+        else:
+            self._reservoir.spend(block.source_id, block.samples)
+
+    def withdraw(self, source_id: str) -> None:
+        """Take the credit from every waiting sample of a source: it alarmed or was lost."""
+        self._reservoir.withdraw_credit(source_id)
+
+    def add_user_blob(self, tenant: str, user: str, blob: bytes, now_ns: int) -> Added:
+        """Take in a blob of a tenant's user; see `UserPool.add_blob`."""
+        return self._pool(tenant).add_blob(user, blob, now_ns)
+
+    def add_user_events(
+        self, tenant: str, user: str, events: Sequence[UserEvent], now_ns: int
+    ) -> Added:
+        """Take in events of a tenant's user; see `UserPool.add_events`."""
+        return self._pool(tenant).add_events(user, events, now_ns)
+
+    # --- what is asked --------------------------------------------------------
+
+    @property
+    def instantiated(self) -> bool:
+        """Whether samples to instantiate the DRBG were released."""
+        return self._instantiated
+
+    @property
+    def degraded(self) -> bool:
+        """Whether a known source does not count, or user entropy is waived."""
+        return bool(self._faults) or self.policy.user_shortfall is UserShortfall.IGNORE
+
+    def level_millibits(self, now_ns: int) -> int:
+        """Return the credit that waits in the reservoir."""
+        return self._reservoir.level_millibits(now_ns, self._credit)
+
+    def source_level_millibits(self, source_id: str, now_ns: int) -> int:
+        """Return the credit that waits in the reservoir from one source."""
+        credit = {source_id: self._credit.get(source_id, 0)}
+        return self._reservoir.level_millibits(now_ns, credit)
+
+    def user_millibits(self, tenant: str, now_ns: int) -> int:
+        """Return what a tenant's users have gathered for the next seed, capped for each user."""
+        pool = self._pools.get(tenant)
+        return pool.pooled_millibits(now_ns) if pool is not None else 0
+
+    def check(self, tenant: str, seeds: int, now_ns: int) -> Hold | None:
+        """Return why `try_release` would hold now, or None if it would not. Spends nothing."""
+        prepared = self._prepare(tenant, seeds, now_ns)
+        return prepared if isinstance(prepared, Hold) else None
+
+    # --- what goes out --------------------------------------------------------
+
+    def try_instantiate(self, now_ns: int) -> GatedSeed | Hold:
+        """Release the samples that instantiate the DRBG, once in the gate's life.
+
+        Raises:
+            InternalError: they were released before.
+        """
+        if self._instantiated:
+            raise InternalError("the gate released an instantiation before; expected one")
+        hold = self._required_hold(self.policy.instantiate_millibits, now_ns)
+        if hold is not None:
+            return hold
+        amounts = [self.policy.instantiate_millibits]
+        plan = self._reservoir.plan(amounts, now_ns, self._credit)
+        if plan is None:
+            return self._hardware_hold(amounts, now_ns)
+        self._reservoir.commit(plan)
+        self._instantiated = True
+        return self._seed(plan.takes[0], (), None, now_ns)
+
+    def try_release(self, tenant: str, seeds: int, now_ns: int) -> tuple[GatedSeed, ...] | Hold:
+        """Release the samples of every seed of a draw, or none of them.
+
+        Once returned they are spent, whatever becomes of the draw.
+
+        Args:
+            tenant: whose users' data is mixed in.
+            seeds: how many seeds the draw takes, at least 1.
+            now_ns: monotonic time, in nanoseconds.
+
+        Returns:
+            One for each seed, in order; or why not, and nothing was spent.
+
+        Raises:
+            InternalError: `seeds` is below 1.
+        """
+        prepared = self._prepare(tenant, seeds, now_ns)
+        if isinstance(prepared, Hold):
+            return prepared
+        plan, users = prepared
+        self._reservoir.commit(plan)
+        if users.contributions:
+            self._pools[tenant].commit(users)
+        return tuple(
+            self._seed(plan.takes[2 * number], plan.takes[2 * number + 1], take, now_ns)
+            for number, take in enumerate(users.takes)
+        )
+
+    def take_stir(self, now_ns: int) -> Stirred:
+        """Hand over what left undealt since the last call, to be stirred into the DRBG."""
+        self._reservoir.expire(now_ns)
+        user = []
+        for tenant, pool in self._pools.items():
+            pool.expire(now_ns)
+            # A space is in no id, so that no two pairs of ids look the same.
+            user += [(f"{tenant} {name}", samples) for name, samples in pool.take_spent()]
+        return Stirred(self._reservoir.take_spent(), tuple(user))
+
+    # --- how it decides --------------------------------------------------------
+
+    def _prepare(self, tenant: str, seeds: int, now_ns: int) -> tuple[Plan, UserPlan] | Hold:
+        if seeds < 1:
+            raise InternalError(f"{seeds} seeds were asked for; expected at least 1")
+        policy = self.policy
+        hold = self._required_hold(seeds * policy.seed_millibits, now_ns)
+        if hold is not None:
+            return hold
+        if not self._instantiated:
+            return Hold(
+                HoldReason.NOT_INSTANTIATED,
+                policy.instantiate_millibits,
+                self.level_millibits(now_ns),
+                "the generator is not instantiated yet; awaited: its first hardware entropy",
+            )
+        users = self._plan_users(tenant, seeds, now_ns)
+        missing = [max(0, policy.user_millibits - take.estimated_millibits) for take in users.takes]
+        if policy.user_shortfall is UserShortfall.WAIT and any(missing):
+            return _user_hold(tenant, seeds * policy.user_millibits, sum(missing))
+        if policy.user_shortfall is UserShortfall.IGNORE:
+            missing = [0] * seeds
+        # Class hardware and class cover of each seed by turns, so that the
+        # oldest samples go to the first seed.
+        amounts = [n for cover in missing for n in (policy.hardware_millibits, cover)]
+        plan = self._reservoir.plan(amounts, now_ns, self._credit)
+        if plan is None:
+            return self._hardware_hold(amounts, now_ns)
+        return plan, users
+
+    def _plan_users(self, tenant: str, seeds: int, now_ns: int) -> UserPlan:
+        pool = self._pools.get(tenant)
+        if pool is None:
+            return UserPlan((UserTake((), 0, None),) * seeds, 0)
+        return pool.plan(seeds, self.policy.user_millibits, now_ns)
+
+    def _pool(self, tenant: str) -> UserPool:
+        """Return a tenant's pool. The caller vouches for the tenant: it is configured."""
+        if tenant not in self._pools:
+            self._pools[tenant] = UserPool(self.policy.user_limits)
+        return self._pools[tenant]
+
+    def _fault(self, facts: SourceFacts) -> tuple[HoldReason, str] | None:
+        """Return why a source does not count, or None if it does."""
+        kind = facts.info.kind
+        allowed = kind is SourceKind.HARDWARE or (kind in SIMULATED and self.policy.allow_simulated)
+        if not allowed:
+            return _NOT_ALLOWED[0], _NOT_ALLOWED[1].format(kind=kind)
+        if facts.state is not SourceState.HEALTHY:
+            return _STATE_REASONS[facts.state]
+        return None if facts.credit_millibits > 0 else _NO_CREDIT
+
+    def _required_hold(self, needed: int, now_ns: int) -> Hold | None:
+        """Return the gravest fault of a required source as a hold."""
+        required = [name for name in self._faults if self._sources[name].required]
+        return self._fault_hold(required, needed, now_ns) if required else None
+
+    def _fault_hold(self, names: Sequence[str], needed: int, now_ns: int) -> Hold:
+        gravity = list(HoldReason).index
+        name = min(names, key=lambda name: gravity(self._faults[name][0]))
+        why, text = self._faults[name]
+        detail = self._sources[name].detail
+        suffix = f" ({detail})" if detail else ""
+        level = self.level_millibits(now_ns)
+        return Hold(why, needed, level, f"source {name!r} {text}{suffix}")
+
+    def _hardware_hold(self, amounts: Sequence[int], now_ns: int) -> Hold:
+        """Say that too little hardware credit waits, or why there will be none."""
+        level = self.level_millibits(now_ns)
+        # The sum may be there and still not be enough, because only whole
+        # samples are spent. Then at least one more sample is needed.
+        needed = max(sum(amounts), level + 1)
+        if self._faults and not self._credit:
+            return self._fault_hold(list(self._faults), needed, now_ns)
+        names = ", ".join(repr(name) for name in self._credit) or "a hardware source"
+        return Hold(
+            HoldReason.HARDWARE_SHORT,
+            needed,
+            level,
+            f"{_bits(level)} of {_bits(needed)} bits of hardware entropy are there;"
+            f" awaited: more samples from {names}",
+        )
+
+    def _seed(
+        self,
+        hardware: Sequence[Taken],
+        cover: Sequence[Taken],
+        users: UserTake | None,
+        now_ns: int,
+    ) -> GatedSeed:
+        uses = [self._use("hardware", taken, now_ns) for taken in hardware]
+        uses += [self._use("cover", taken, now_ns) for taken in cover]
+        if users is not None and users.oldest_arrived_ns is not None:
+            uses.append(_users_use(users, now_ns - users.oldest_arrived_ns))
+        return GatedSeed(
+            tuple((taken.source_id, taken.samples) for taken in hardware),
+            tuple((taken.source_id, taken.samples) for taken in cover),
+            users.sources if users is not None else (),
+            tuple(uses),
+        )
+
+    def _use(self, entropy_class: str, taken: Taken, now_ns: int) -> SourceUse:
+        facts = self._sources[taken.source_id]
+        return SourceUse(
+            entropy_class,
+            taken.source_id,
+            facts.info.kind,
+            facts.info.driver,
+            facts.serial,
+            len(taken.samples),
+            taken.credited_millibits,
+            now_ns - taken.oldest_arrived_ns,
+            facts.state,
+        )
+
+
+def _users_use(users: UserTake, oldest_age_ns: int) -> SourceUse:
+    """Return the provenance of user data: how many users, and none by name."""
+    return SourceUse(
+        entropy_class="user",
+        source_id=USERS_SOURCE_ID,
+        kind=USER_KIND,
+        driver="",
+        serial="",
+        samples=sum(len(samples) for _, samples in users.sources),
+        credited_millibits=users.estimated_millibits,
+        oldest_age_ns=oldest_age_ns,
+        health=None,
+        users=len(users.sources),
+    )
+
+
+def _user_hold(tenant: str, needed: int, missing: int) -> Hold:
+    available = needed - missing
+    return Hold(
+        HoldReason.USER_SHORT,
+        needed,
+        available,
+        f"the users of {tenant!r} have given {_bits(available)} of {_bits(needed)} bits;"
+        " awaited: more user entropy",
+    )
+
+
+def _bits(millibits: int) -> str:
+    """Return millibits as whole bits, rounded down, for people."""
+    return str(millibits // MILLIBITS_PER_BIT)
