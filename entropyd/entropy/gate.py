@@ -93,7 +93,7 @@ class Gate:
         self._faults.pop(source_id, None)
         fault = self._fault(facts)
         if fault is None:
-            self._credit[source_id] = facts.credit_millibits
+            self._credit[source_id] = facts.current_millibits
         else:
             self._faults[source_id] = fault
             self._reservoir.withdraw_credit(source_id)
@@ -203,14 +203,20 @@ class Gate:
             for number, take in enumerate(users.takes)
         )
 
-    def take_stir(self, now_ns: int) -> Stirred:
-        """Hand over what left undealt since the last call, to be stirred into the DRBG."""
+    def expire(self, now_ns: int) -> None:
+        """Move what grew too old to where `take_stir` finds it."""
         self._reservoir.expire(now_ns)
-        user = []
-        for tenant, pool in self._pools.items():
+        for pool in self._pools.values():
             pool.expire(now_ns)
-            # A space is in no id, so that no two pairs of ids look the same.
-            user += [(f"{tenant} {name}", samples) for name, samples in pool.take_spent()]
+
+    def take_stir(self) -> Stirred:
+        """Hand over what left undealt since the last call, to be stirred into the DRBG."""
+        # A space is in no id, so that no two pairs of ids look the same.
+        user = [
+            (f"{tenant} {name}", samples)
+            for tenant, pool in self._pools.items()
+            for name, samples in pool.take_spent()
+        ]
         return Stirred(self._reservoir.take_spent(), tuple(user))
 
     # --- how it decides --------------------------------------------------------
@@ -263,7 +269,7 @@ class Gate:
             return _NOT_ALLOWED[0], _NOT_ALLOWED[1].format(kind=kind)
         if facts.state is not SourceState.HEALTHY:
             return _STATE_REASONS[facts.state]
-        return None if facts.credit_millibits > 0 else _NO_CREDIT
+        return None if facts.current_millibits > 0 else _NO_CREDIT
 
     def _required_hold(self, needed: int, now_ns: int) -> Hold | None:
         """Return the gravest fault of a required source as a hold."""

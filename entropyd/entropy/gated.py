@@ -20,7 +20,7 @@ class SourceFacts:
         info: who it is and what is claimed for it.
         serial: serial number of the device; empty before it was first opened.
         state: where it stands.
-        credit_millibits: credit of one sample now; 0 if it has none.
+        current_millibits: credit of one sample now; 0 if it has none.
         required: True: dealing holds without it.
         detail: what the last fault was, for people; empty if there was none.
     """
@@ -28,7 +28,7 @@ class SourceFacts:
     info: NoiseSourceInfo
     serial: str
     state: SourceState
-    credit_millibits: int
+    current_millibits: int
     required: bool
     detail: str = ""
 
@@ -85,7 +85,7 @@ class Stirred:
 
     Attributes:
         hardware: samples by source, each source once.
-        user: user data by tenant and user, each once.
+        user: user data, each user of each tenant once, as "tenant user".
     """
 
     hardware: tuple[SourceSamples, ...] = field(repr=False)

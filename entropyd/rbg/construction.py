@@ -57,6 +57,20 @@ class GatedSamples(Protocol):
         ...
 
 
+class StirredSamples(Protocol):
+    """Samples that will never be dealt from. Each source once a class."""
+
+    @property
+    def hardware(self) -> Sequence[SourceSamples]:
+        """Samples by source."""
+        ...
+
+    @property
+    def user(self) -> Sequence[SourceSamples]:
+        """User data by user."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class DrawSeeds:
     """What one draw is made from. Every field is secret until revealed.
@@ -114,6 +128,11 @@ class SeedConstruction:
     def state(self) -> ConstructionState:
         """Where the construction stands."""
         return self._state
+
+    @property
+    def instantiated(self) -> bool:
+        """Whether seeds can be made."""
+        return self._state is ConstructionState.READY
 
     def instantiate(self, gated: GatedSamples, os_samples: bytes, nonce: bytes) -> None:
         """Run the known-answer tests, then instantiate the DRBG.
@@ -182,29 +201,29 @@ class SeedConstruction:
             self.enter_error_state()
             raise
 
-    def stir(self, hardware: Sequence[SourceSamples], user: Sequence[SourceSamples] = ()) -> None:
+    def stir(self, stirred: StirredSamples) -> None:
         """Mix in samples that will never be dealt from: too old, pushed out, or mistrusted.
 
-        reseed(entropy_input = the four e_class, with `hardware` and `user` as
-        given and `cover` and `os` without samples; additional_input =
+        reseed(entropy_input = the four e_class, `hardware` and `user` of the
+        stirred samples, `cover` and `os` without any; additional_input =
         LP("entropyd/stir/v1")). No credit is given: this cannot open the gate,
-        and a seed's own reseed follows it in any case. It cannot do harm either:
-        the state is fed through HMAC, and whoever chose every stirred byte
-        still does not know the key.
+        and every seed has a reseed of its own after it. It cannot do harm
+        either: who chose every stirred byte still does not know the key.
 
         Args:
-            hardware: samples by source, each source once.
-            user: user data by user id, each user once.
+            stirred: the samples.
 
         Raises:
             NotInstantiatedError: not instantiated yet, or in the error state.
                 Nothing was stirred.
+            InternalError: a source stands twice in a class. Error state.
             DrbgError: the DRBG refused. Error state.
         """
         if self._state is not ConstructionState.READY:
             self._refuse()
         try:
-            self._drbg.reseed(entropy_input(hardware=hardware, user=user), lp(STIR_LABEL))
+            entropy = entropy_input(hardware=stirred.hardware, user=stirred.user)
+            self._drbg.reseed(entropy, lp(STIR_LABEL))
         except BaseException:
             self.enter_error_state()
             raise
