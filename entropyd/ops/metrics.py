@@ -1,0 +1,315 @@
+"""What the daemon shows of itself to Prometheus: every series, from the first scrape on.
+
+One `Metrics` holds one registry. All label values are known when it is built
+and every series exists from then on, so that an alert on a series that is
+not there means that the daemon is not there. A value that was not announced is
+counted as `other`: labels stay bounded, and no label is a player, a hand or
+anything else that a caller chooses.
+
+Seconds and bytes; `_total` on counters alone. The methods are safe to call
+from any thread and never block on anything but prometheus_client's own locks.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import prometheus_client
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
+
+from entropyd.entropy.source import MILLIBITS_PER_BIT
+from entropyd.errors import InternalError
+from entropyd.ops.series import States, Tally
+from entropyd.ops.source_metrics import SourceMetrics, make_source_metrics
+
+NANOSECONDS = 1_000_000_000
+
+DRAW_OUTCOMES = (
+    "recorded",  # a new hand, in the ledger
+    "replayed",  # answered from the ledger, nothing drawn
+    "spent",  # drawn, and its id was taken meanwhile: thrown away unseen
+    "unrecorded",  # drawn, and the ledger did not confirm: thrown away unseen
+    "held",  # answered with UNAVAILABLE at the end of its time
+    "overloaded",  # refused at once, the queue was full
+    "refused",  # no draw: bad request, spent id, no permission
+    "cancelled",  # the caller went away
+)
+USER_ENTROPY_OUTCOMES = ("accepted", "replayed", "limited", "refused")
+GRPC_CODES = (
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+)
+
+# From an answer out of memory (0.5 ms) over a synced write (some ms) to the longest hold (5 s, and
+# one bucket above it); three a decade resolve a doubling of a percentile.
+LATENCY_BUCKETS_S = (
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Every value that a label can have, known at start.
+
+    Attributes:
+        sources: claimed min-entropy of a sample of each source, in millibits, by source id.
+        tenants: the configured tenants.
+        health_tests: names of the health tests.
+        hold_reasons: what the gate can wait for, UPPER_SNAKE.
+        methods: RPC methods as `Service/Method`.
+    """
+
+    sources: Mapping[str, int]
+    tenants: tuple[str, ...]
+    health_tests: tuple[str, ...]
+    hold_reasons: tuple[str, ...]
+    methods: tuple[str, ...]
+
+
+class GateMetrics:
+    """Holds, waiters, draws and the DRBG. Updated by the loop."""
+
+    def __init__(
+        self, registry: CollectorRegistry, vocabulary: Vocabulary, clock_ns: Callable[[], int]
+    ) -> None:
+        self._clock_ns = clock_ns
+        self._held_since_ns: int | None = None
+        self._held = States(
+            Gauge(
+                "entropyd_gate_held", "1 for what the gate waits for.", ("why",), registry=registry
+            ),
+            "why",
+            vocabulary.hold_reasons,
+        )
+        Gauge(
+            "entropyd_hold_seconds", "How long draws have been waiting now.", registry=registry
+        ).set_function(self._hold_s)
+        self._waiters = Gauge("entropyd_waiters", "Draws that wait for a seed.", registry=registry)
+        self._draws = Tally(
+            Counter("entropyd_draws_total", "Draws asked for.", ("outcome",), registry=registry),
+            {"outcome": DRAW_OUTCOMES},
+        )
+        self._wait = Histogram(
+            "entropyd_draw_wait_seconds",
+            "From the request to the seed of a draw, or to its refusal.",
+            buckets=LATENCY_BUCKETS_S,
+            registry=registry,
+        )
+        self._reseeds = Counter(
+            "entropyd_drbg_reseeds_total", "Reseeds of the DRBG.", registry=registry
+        )
+        self._instantiated = Gauge(
+            "entropyd_drbg_instantiated", "1 while the DRBG can be drawn from.", registry=registry
+        )
+
+    def held(self, why: str) -> None:
+        """Note that draws wait, and for what. The time counts from the first of such calls."""
+        if self._held_since_ns is None:
+            self._held_since_ns = self._clock_ns()
+        self._held.set(why)
+
+    def released(self) -> None:
+        """Note that nothing waits any more."""
+        self._held_since_ns = None
+        self._held.clear()
+
+    def waiters(self, count: int) -> None:
+        """Note how many draws wait."""
+        self._waiters.set(count)
+
+    def draw(self, outcome: str, *, waited_s: float | None = None) -> None:
+        """Count a draw by its outcome, one of DRAW_OUTCOMES, with the time it waited."""
+        self._draws.add(outcome=outcome)
+        if waited_s is not None:
+            self._wait.observe(waited_s)
+
+    def reseeded(self) -> None:
+        """Count a reseed of the DRBG."""
+        self._reseeds.inc()
+
+    def instantiated(self, *, now: bool) -> None:
+        """Note whether the DRBG can be drawn from."""
+        self._instantiated.set(int(now))
+
+    def _hold_s(self) -> float:
+        since_ns = self._held_since_ns
+        return 0.0 if since_ns is None else (self._clock_ns() - since_ns) / NANOSECONDS
+
+
+class LedgerMetrics:
+    """The record. Updated by the writer thread."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._commits = Counter(
+            "entropyd_ledger_commits_total", "Synced commits.", registry=registry
+        )
+        self._rows = Counter("entropyd_ledger_rows_total", "Rows recorded.", registry=registry)
+        self._failures = Counter(
+            "entropyd_ledger_failures_total", "Commits that were not confirmed.", registry=registry
+        )
+        self._seconds = Histogram(
+            "entropyd_ledger_commit_seconds",
+            "Duration of a commit with its sync.",
+            buckets=LATENCY_BUCKETS_S,
+            registry=registry,
+        )
+        self._hands = Gauge("entropyd_ledger_hands", "Hands recorded.", registry=registry)
+        self._free = Gauge(
+            "entropyd_ledger_free_bytes", "Room left where the ledger is.", registry=registry
+        )
+        self._last = Gauge(
+            "entropyd_ledger_last_success_timestamp_seconds",
+            "When a commit last succeeded, Unix time; 0 for never.",
+            registry=registry,
+        )
+
+    def committed(self, rows: int, *, seconds: float, at_unix_s: float) -> None:
+        """Count a synced commit of `rows` rows."""
+        self._commits.inc()
+        self._rows.inc(rows)
+        self._seconds.observe(seconds)
+        self._last.set(at_unix_s)
+
+    def failed(self) -> None:
+        """Count a commit that the store did not confirm."""
+        self._failures.inc()
+
+    def hands(self, count: int) -> None:
+        """Note how many hands are recorded."""
+        self._hands.set(count)
+
+    def free(self, free_bytes: int) -> None:
+        """Note the room left in the state directory."""
+        self._free.set(free_bytes)
+
+
+class RequestMetrics:
+    """Calls by method and code. Updated by the service."""
+
+    def __init__(self, registry: CollectorRegistry, methods: tuple[str, ...]) -> None:
+        self._requests = Tally(
+            Counter(
+                "entropyd_requests_total", "Calls answered.", ("method", "code"), registry=registry
+            ),
+            {"method": methods, "code": GRPC_CODES},
+        )
+        seconds = Histogram(
+            "entropyd_request_seconds",
+            "From the call to its answer.",
+            ("method",),
+            buckets=LATENCY_BUCKETS_S,
+            registry=registry,
+        )
+        self._seconds = {method: seconds.labels(method=method) for method in (*methods, "other")}
+
+    def answered(self, method: str, code: str, *, seconds: float) -> None:
+        """Count a call by its method and gRPC code name, with its duration."""
+        self._requests.add(method=method, code=code)
+        self._seconds.get(method, self._seconds["other"]).observe(seconds)
+
+
+class UserMetrics:
+    """User entropy by tenant. Updated by the loop."""
+
+    def __init__(self, registry: CollectorRegistry, tenants: tuple[str, ...]) -> None:
+        pool = Gauge(
+            "entropyd_user_pool_bits",
+            "Estimate of a tenant's pool.",
+            ("tenant",),
+            registry=registry,
+        )
+        self._pools = {tenant: pool.labels(tenant=tenant) for tenant in tenants}
+        self._contributions = Tally(
+            Counter(
+                "entropyd_user_contributions_total",
+                "User entropy received.",
+                ("tenant", "outcome"),
+                registry=registry,
+            ),
+            {"tenant": tenants, "outcome": USER_ENTROPY_OUTCOMES},
+        )
+
+    def contributed(self, tenant: str, outcome: str) -> None:
+        """Count a contribution by its outcome, one of USER_ENTROPY_OUTCOMES."""
+        self._contributions.add(tenant=tenant, outcome=outcome)
+
+    def pool(self, tenant: str, millibits: int) -> None:
+        """Note the estimate of a configured tenant's pool, in millibits."""
+        if tenant in self._pools:
+            self._pools[tenant].set(millibits / MILLIBITS_PER_BIT)
+
+
+class Metrics:
+    """All series of one daemon.
+
+    Attributes:
+        registry: what /metrics serves.
+        gate, ledger, requests, users: the parts, each for the one who updates it.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        clock_ns: Callable[[], int],
+        start_unix_s: float,
+        version: str,
+        config_hash: str,
+        simulated: bool,
+    ) -> None:
+        # Off for the whole process: a `_created` gauge beside each counter doubles a scrape.
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = CollectorRegistry()
+        self._sources = make_source_metrics(
+            self.registry, vocabulary.sources, vocabulary.health_tests
+        )
+        self.gate = GateMetrics(self.registry, vocabulary, clock_ns)
+        self.ledger = LedgerMetrics(self.registry)
+        self.requests = RequestMetrics(self.registry, vocabulary.methods)
+        self.users = UserMetrics(self.registry, vocabulary.tenants)
+        self._degraded = self._gauge("degraded", "1 while a source is missing or out of credit.")
+        self._heartbeat = self._gauge(
+            "loop_heartbeat_timestamp_seconds", "When the event loop last turned, Unix time."
+        )
+        self._gauge("simulated", "1 if a source is no noise source.").set(int(simulated))
+        self._gauge("start_time_seconds", "When the daemon started, Unix time.").set(start_unix_s)
+        Info("entropyd_build", "The release.", registry=self.registry).info({"version": version})
+        Info("entropyd_config_hash", "Settings in effect.", registry=self.registry).info(
+            {"sha256": config_hash}
+        )
+        ProcessCollector(registry=self.registry)
+
+    def source(self, source_id: str) -> SourceMetrics:
+        """Return the series of a configured source.
+
+        Raises:
+            InternalError: no such source was configured.
+        """
+        if source_id not in self._sources:
+            raise InternalError(f"source {source_id} has no metrics; announce it at start")
+        return self._sources[source_id]
+
+    def degraded(self, *, now: bool) -> None:
+        """Note whether draws are answered with less than what is configured."""
+        self._degraded.set(int(now))
+
+    def heartbeat(self, *, at_unix_s: float) -> None:
+        """Note that the event loop turned."""
+        self._heartbeat.set(at_unix_s)
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(f"entropyd_{name}", text, registry=self.registry)
