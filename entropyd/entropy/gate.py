@@ -5,9 +5,8 @@ releases the samples of a draw's seeds: all of them, or none and a `Hold` that
 says what is awaited. Each sample is released once. The gate counts; it never
 hashes, draws, or waits.
 
-A source counts if it is hardware (an emulator or recording only where the
-policy allows it), healthy, and has credit. A required source that does not
-count shuts the gate whatever else there is.
+A required source that does not count (see `standing`) shuts the gate, whatever
+else there is.
 
 Spec: DESIGN 5, "Gate"; SP 800-90C, section 5 (RBG2(P)).
 """
@@ -27,43 +26,13 @@ from entropyd.entropy.gated import (
 )
 from entropyd.entropy.policy import GatePolicy, UserShortfall
 from entropyd.entropy.reservoir import Plan, Reservoir, Taken
-from entropyd.entropy.source import MILLIBITS_PER_BIT, SourceKind
-from entropyd.entropy.source_state import SourceState
+from entropyd.entropy.source import MILLIBITS_PER_BIT
+from entropyd.entropy.standing import Standings
 from entropyd.entropy.user import Added, UserPlan, UserPool, UserTake
 from entropyd.entropy.user_data import UserEvent
 from entropyd.errors import InternalError
 
 __all__ = ["Gate", "GatedSeed", "Hold", "HoldReason", "SourceFacts", "SourceUse", "Stirred"]
-
-SIMULATED = frozenset({SourceKind.MOCK, SourceKind.REPLAY})
-
-# What keeps a source from counting, gravest first, and what is awaited then.
-_STATE_REASONS = {
-    SourceState.FAILED: (
-        HoldReason.SOURCE_FAILED,
-        "failed its health tests for good; awaited: an operator who replaces or resets it",
-    ),
-    SourceState.LOST: (
-        HoldReason.SOURCE_LOST,
-        "is lost; awaited: the device, to be opened and tested again",
-    ),
-    SourceState.STARTUP: (
-        HoldReason.SOURCE_STARTUP,
-        "is in its start-up test; awaited: that it passes",
-    ),
-    SourceState.ASSESSING: (
-        HoldReason.SOURCE_ASSESSING,
-        "has not been assessed yet; awaited: enough samples to assess",
-    ),
-}
-_NOT_ALLOWED = (
-    HoldReason.SOURCE_NOT_ALLOWED,
-    "is {kind}, which the policy does not let count; awaited: another source, or another policy",
-)
-_NO_CREDIT = (
-    HoldReason.SOURCE_ASSESSING,
-    "has no credit now; awaited: an assessment above 0",
-)
 
 
 class Gate:
@@ -73,11 +42,7 @@ class Gate:
         self.policy = policy
         self._reservoir = Reservoir(policy.reservoir_bytes, policy.max_sample_age_ns)
         self._pools: dict[str, UserPool] = {}
-        self._sources: dict[str, SourceFacts] = {}
-        # Millibits a sample of the sources that count, and what else shuts the
-        # gate: both follow from `_sources` and change only with it.
-        self._credit: dict[str, int] = {}
-        self._faults: dict[str, tuple[HoldReason, str]] = {}
+        self._standings = Standings(allow_simulated=policy.allow_simulated)
         self._instantiated = False
 
     # --- what comes in -------------------------------------------------------
@@ -88,14 +53,7 @@ class Gate:
         To be called before the first block of a source is delivered, and on
         every change of its state or credit.
         """
-        self._sources[source_id] = facts
-        self._credit.pop(source_id, None)
-        self._faults.pop(source_id, None)
-        fault = self._fault(facts)
-        if fault is None:
-            self._credit[source_id] = facts.current_millibits
-        else:
-            self._faults[source_id] = fault
+        if not self._standings.set(source_id, facts):
             self._reservoir.withdraw_credit(source_id)
 
     def deliver(self, block: CreditedBlock) -> None:
@@ -104,7 +62,7 @@ class Gate:
         Raises:
             InternalError: the block is malformed or out of order.
         """
-        if block.source_id in self._credit:
+        if block.source_id in self._standings.credit:
             self._reservoir.add(block)
         else:
             self._reservoir.spend(block.source_id, block.samples)
@@ -133,15 +91,15 @@ class Gate:
     @property
     def degraded(self) -> bool:
         """Whether a known source does not count, or user entropy is waived."""
-        return bool(self._faults) or self.policy.user_shortfall is UserShortfall.IGNORE
+        return self._standings.faulty or self.policy.user_shortfall is UserShortfall.IGNORE
 
     def level_millibits(self, now_ns: int) -> int:
         """Return the credit that waits in the reservoir."""
-        return self._reservoir.level_millibits(now_ns, self._credit)
+        return self._reservoir.level_millibits(now_ns, self._standings.credit)
 
     def source_level_millibits(self, source_id: str, now_ns: int) -> int:
         """Return the credit that waits in the reservoir from one source."""
-        credit = {source_id: self._credit.get(source_id, 0)}
+        credit = {source_id: self._standings.credit.get(source_id, 0)}
         return self._reservoir.level_millibits(now_ns, credit)
 
     def user_millibits(self, tenant: str, now_ns: int) -> int:
@@ -168,7 +126,7 @@ class Gate:
         if hold is not None:
             return hold
         amounts = [self.policy.instantiate_millibits]
-        plan = self._reservoir.plan(amounts, now_ns, self._credit)
+        plan = self._reservoir.plan(amounts, now_ns, self._standings.credit)
         if plan is None:
             return self._hardware_hold(amounts, now_ns)
         self._reservoir.commit(plan)
@@ -244,7 +202,7 @@ class Gate:
         # Class hardware and class cover of each seed by turns, so that the
         # oldest samples go to the first seed.
         amounts = [n for cover in missing for n in (policy.hardware_millibits, cover)]
-        plan = self._reservoir.plan(amounts, now_ns, self._credit)
+        plan = self._reservoir.plan(amounts, now_ns, self._standings.credit)
         if plan is None:
             return self._hardware_hold(amounts, now_ns)
         return plan, users
@@ -261,29 +219,14 @@ class Gate:
             self._pools[tenant] = UserPool(self.policy.user_limits)
         return self._pools[tenant]
 
-    def _fault(self, facts: SourceFacts) -> tuple[HoldReason, str] | None:
-        """Return why a source does not count, or None if it does."""
-        kind = facts.info.kind
-        allowed = kind is SourceKind.HARDWARE or (kind in SIMULATED and self.policy.allow_simulated)
-        if not allowed:
-            return _NOT_ALLOWED[0], _NOT_ALLOWED[1].format(kind=kind)
-        if facts.state is not SourceState.HEALTHY:
-            return _STATE_REASONS[facts.state]
-        return None if facts.current_millibits > 0 else _NO_CREDIT
-
     def _required_hold(self, needed: int, now_ns: int) -> Hold | None:
         """Return the gravest fault of a required source as a hold."""
-        required = [name for name in self._faults if self._sources[name].required]
-        return self._fault_hold(required, needed, now_ns) if required else None
-
-    def _fault_hold(self, names: Sequence[str], needed: int, now_ns: int) -> Hold:
-        gravity = list(HoldReason).index
-        name = min(names, key=lambda name: gravity(self._faults[name][0]))
-        why, text = self._faults[name]
-        detail = self._sources[name].detail
-        suffix = f" ({detail})" if detail else ""
+        fault = self._standings.required_fault()
+        if fault is None:
+            return None
+        why, text = fault
         level = self.level_millibits(now_ns)
-        return Hold(why, needed, level, f"source {name!r} {text}{suffix}")
+        return Hold(why, max(needed, level + 1), level, text)
 
     def _hardware_hold(self, amounts: Sequence[int], now_ns: int) -> Hold:
         """Say that too little hardware credit waits, or why there will be none."""
@@ -291,16 +234,13 @@ class Gate:
         # The sum may be there and still not be enough, because only whole
         # samples are spent. Then at least one more sample is needed.
         needed = max(sum(amounts), level + 1)
-        if self._faults and not self._credit:
-            return self._fault_hold(list(self._faults), needed, now_ns)
-        names = ", ".join(repr(name) for name in self._credit) or "a hardware source"
-        return Hold(
-            HoldReason.HARDWARE_SHORT,
-            needed,
-            level,
+        names = ", ".join(repr(name) for name in self._standings.credit) or "a hardware source"
+        short = (
             f"{_bits(level)} of {_bits(needed)} bits of hardware entropy are there;"
-            f" awaited: more samples from {names}",
+            f" awaited: more samples from {names}"
         )
+        why, text = self._standings.sole_fault() or (HoldReason.HARDWARE_SHORT, short)
+        return Hold(why, needed, level, text)
 
     def _seed(
         self,
@@ -321,7 +261,7 @@ class Gate:
         )
 
     def _use(self, entropy_class: str, taken: Taken, now_ns: int) -> SourceUse:
-        facts = self._sources[taken.source_id]
+        facts = self._standings.facts[taken.source_id]
         return SourceUse(
             entropy_class,
             taken.source_id,

@@ -116,7 +116,7 @@ class Hold:
     Attributes:
         why: the reason.
         needed_millibits: credit that must have gathered.
-        available_millibits: credit that has; below what is needed.
+        available_millibits: credit that has.
         text: what is awaited, naming the source, for people.
     """
 
