@@ -96,7 +96,9 @@ class Standings:
         """Return why a source does not count, or None if it does."""
         kind = facts.info.kind
         if kind is not SourceKind.HARDWARE and not (kind in SIMULATED and self._allow_simulated):
-            text = f"is of kind {kind}, which the policy does not let count; awaited: another source"
+            text = (
+                f"is of kind {kind}, which the policy does not let count; awaited: another source"
+            )
             return HoldReason.SOURCE_NOT_ALLOWED, text
         if facts.state is not SourceState.HEALTHY:
             return _STATE_FAULTS[facts.state]
