@@ -146,6 +146,7 @@ class SqliteLedger:
         """Return the record of a spent hand id. See `Ledger.find`."""
         found = self._read(FIND, (hand_key(tenant, hand),))
         if not found:
+            # Or its row was taken away; then the next commit of this id says so.
             return None
         return self._rows.read(found[0], tenant, hand, with_secrets=with_secrets)
 

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
+from entropyd.errors import LedgerDamagedError
 from entropyd.ledger.contract import AlreadySpent, Event, HandDraft, HandRecord, Outcome, Recorded
 from entropyd.ledger.hand_rows import HandRows, Row, hand_key
 
@@ -13,6 +14,12 @@ FIND = """
            h.items, h.opening
     FROM spent s JOIN hands h ON h.id = s.hand_id JOIN tables t ON t.id = h.table_id
     WHERE s.hand_key = ?
+"""
+# Asks the small table alone: most drafts are new.
+_IS_SPENT = "SELECT 1 FROM spent WHERE hand_key = ?"
+_FIND_TABLE = "SELECT id, next_sequence FROM tables WHERE tenant = ? AND name = ?"
+_INSERT_TABLE = """
+    INSERT INTO tables (tenant, name, next_sequence) VALUES (?, ?, 1) RETURNING id, next_sequence
 """
 # The columns in the order in which `HandRows.write` gives them.
 _INSERT_HAND = """
@@ -40,10 +47,8 @@ class Batch:
         key = hand_key(draft.tenant, draft.hand)
         if key in self._records:
             return AlreadySpent(self._records[key])
-        stored = self._writer.execute(FIND, (key,)).fetchone()
-        if stored is not None:
-            record = self._rows.read(stored, draft.tenant, draft.hand, with_secrets=False)
-            return AlreadySpent(record)
+        if self._writer.execute(_IS_SPENT, (key,)).fetchone() is not None:
+            return AlreadySpent(self._stored(key, draft))
         table = self._table(draft.tenant, draft.table)
         table_id, sequence = table
         table[1] += 1
@@ -57,8 +62,8 @@ class Batch:
     def write(self) -> None:
         """Write hands, their spent ids and the next numbers of their tables.
 
-        Two rows of one hand key or of one number would break a UNIQUE
-        constraint: the database, not this class, has the last word.
+        A second row of one hand key would break its PRIMARY KEY: the database,
+        not this class, has the last word.
         """
         self._writer.executemany(_INSERT_HAND, self._hands)
         self._writer.executemany("INSERT INTO spent VALUES (?, ?)", self._spent.items())
@@ -67,20 +72,23 @@ class Batch:
             [(next_sequence, table_id) for table_id, next_sequence in self._tables.values()],
         )
 
+    def _stored(self, key: bytes, draft: HandDraft) -> HandRecord:
+        row = self._writer.execute(FIND, (key,)).fetchone()
+        if row is None:
+            raise LedgerDamagedError(
+                f"ledger row spent/{key.hex()}, field hand_id: names no hand; stop, keep a copy of"
+                " the directory, and restore the last backup"
+            )
+        return self._rows.read(row, draft.tenant, draft.hand, with_secrets=False)
+
     def _table(self, tenant: str, name: str) -> list[int]:
         """Return [id, next number] of a table, which exists from its first hand on."""
         table = self._tables.get((tenant, name))
         if table is None:
-            self._writer.execute(
-                "INSERT INTO tables (tenant, name, next_sequence) VALUES (?, ?, 1)"
-                " ON CONFLICT DO NOTHING",
-                (tenant, name),
-            )
-            row = self._writer.execute(
-                "SELECT id, next_sequence FROM tables WHERE tenant = ? AND name = ?",
-                (tenant, name),
-            ).fetchone()
-            table = self._tables[tenant, name] = list(row)
+            found = self._writer.execute(_FIND_TABLE, (tenant, name)).fetchone()
+            if found is None:
+                found = self._writer.execute(_INSERT_TABLE, (tenant, name)).fetchone()
+            table = self._tables[tenant, name] = list(found)
         return table
 
 

@@ -23,6 +23,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) STRICT""",
         # id counts the hands of this ledger from 1, so rows are appended and
         # their pages written once. X is not stored: it follows from ids and rules.
+        # No index over (table_id, sequence): nothing looks for a number yet, and
+        # each hand would synchronise one page more. `tables` gives every number once.
         """CREATE TABLE hands (
             id INTEGER PRIMARY KEY,
             table_id INTEGER NOT NULL REFERENCES tables (id),
@@ -38,8 +40,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             provenance BLOB NOT NULL,
             drawn_at_ns INTEGER NOT NULL,
             items BLOB NOT NULL,
-            opening BLOB NOT NULL,
-            UNIQUE (table_id, sequence)
+            opening BLOB NOT NULL
         ) STRICT""",
         # A table of its own and not a column of hands: it outlives their rows.
         """CREATE TABLE spent (

@@ -1,0 +1,47 @@
+"""When a batch is complete: at once for a call that is alone, else after a short quiet.
+
+grpc.aio hands over calls that arrived together one at a time, some 100 us
+apart. A batch that is committed as soon as the ledger is free gets five of
+them, and each flush then costs more than a call. A fixed linger lets a call
+that is alone wait for nobody. So a batch waits for the end of the burst.
+
+Pure: time comes in as an argument.
+"""
+
+# The gap that ends a burst: ten times the distance of two calls of one burst.
+# Event loops count timers in milliseconds, so less is not to be had. Measured
+# with 64 calls in flight, an aio server then reaches 98 % of the rate at which
+# it answers empty calls.
+QUIET_NS = 1_000_000
+# A steady stream with gaps below 1 ms must not wait for ever. A flush takes well
+# below 1 ms: after 20 ms it is a twentieth of the wait, and more waiting cannot
+# save more than that.
+MAX_WAIT_NS = 20_000_000
+# At 65 us a row a batch of this size keeps the writer for 70 ms. Calls that
+# arrive while a commit runs can make the next batch larger.
+MAX_BATCH_ROWS = 1024
+
+
+class QuietRule:
+    """Watches the arrivals of one batch after the other. Belongs to one thread."""
+
+    def __init__(self) -> None:
+        self._first_ns = 0
+        self._last_ns = 0
+
+    def arrived(self, now_ns: int, queued: int, *, alone: bool) -> bool:
+        """Take note of a draft that was queued, and say if the batch is complete.
+
+        Args:
+            now_ns: monotonic time, nanoseconds.
+            queued: drafts in the batch, this one included, at least 1.
+            alone: no other call is in flight, so nothing can be waited for.
+        """
+        self._last_ns = now_ns
+        if queued == 1:
+            self._first_ns = now_ns
+        return (alone and queued == 1) or queued >= MAX_BATCH_ROWS
+
+    def is_complete(self, now_ns: int) -> bool:
+        """Say if the batch is complete although nothing arrived just now."""
+        return now_ns - self._last_ns >= QUIET_NS or now_ns - self._first_ns >= MAX_WAIT_NS
