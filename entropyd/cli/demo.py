@@ -47,6 +47,9 @@ address = "127.0.0.1:0"
 [ledger]
 min_free = "16MiB"
 
+[keys]
+at_rest = ""
+
 [log]
 level = "warning"
 format = "text"

@@ -36,8 +36,8 @@ def serve(config: ConfigFile = DEFAULT_CONFIG) -> None:
 def check_config(file: Annotated[Path, typer.Argument(help="TOML file.")]) -> None:
     """Say whether a configuration file is right, and if not, every line that is wrong."""
     checked = load(file)
-    daemon.check_drivers(checked)
-    print(f"{file}: ok, node {checked.node.name}, {len(checked.source)} source(s)")
+    daemon.plan_sources(checked)
+    print(f"{file}: ok, node {checked.node.name}, {len(checked.sources)} source(s)")
 
 
 @app.command("reset-source")

@@ -14,33 +14,33 @@ after the draw does not stop the record: the retry finds it.
 """
 
 import asyncio
+import contextlib
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from entropyd.entropy.gate import Gate, GatedSeed, Hold
+from entropyd.entropy.gate import Gate, GatedSeed, Hold, HoldReason
 from entropyd.errors import (
     EntropydError,
     EntropyHoldError,
     HandNotFoundError,
     HandSpentError,
     InternalError,
+    LedgerUnavailableError,
     OverloadError,
     ShuttingDownError,
 )
 from entropyd.hands.rules import Rules
 from entropyd.hands.whole_deck import open_deck
 from entropyd.ledger.contract import AlreadySpent, HandDraft, HandRecord, Outcome
-from entropyd.rbg.construction import SeedConstruction
+from entropyd.rbg.construction import OS_SAMPLE_BYTES, SeedConstruction
 from entropyd.runtime.fill_rate import FillRate
 from entropyd.runtime.waiters import WaiterQueue
 
 # A turn of the loop draws this many hands before it lets readers, commits and callers run: about
 # 5 ms of work, far below the 50 ms that separate our answer from a caller's deadline.
 DRAWS_A_TURN = 32
-
-OS_SAMPLES_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,16 @@ class Dealt:
     replayed: bool
 
 
-class HandStore(Protocol):
-    """What the dealer needs of the ledger: looking up, and recording through the writer."""
+class HandFinder(Protocol):
+    """What the dealer needs of the ledger."""
 
     def find(self, tenant: str, hand: str) -> HandRecord | None:
         """See `Ledger.find`."""
         ...
+
+
+class HandWriter(Protocol):
+    """What the dealer needs of the ledger's writer."""
 
     def submit(self, draft: HandDraft) -> "asyncio.Future[Outcome]":
         """See `GroupCommitWriter.submit`."""
@@ -89,8 +93,12 @@ class HandStore(Protocol):
 class DealerObserver(Protocol):
     """Who counts. Called on the loop's thread; must not block."""
 
-    def drawn(self, waited_s: float, outcome: str) -> None:
-        """A draw ended: `recorded`, `spent` (its id was taken meanwhile) or `unrecorded`."""
+    def drawn(self, waited_s: float, outcome: str, *, seeds: int) -> None:
+        """Note the end of a draw: `recorded`, or `spent` if its id was taken meanwhile."""
+        ...
+
+    def undrawn(self, outcome: str) -> None:
+        """Note a call that got no deck of its own, by its outcome in `metrics.DRAW_OUTCOMES`."""
         ...
 
 
@@ -116,9 +124,11 @@ class Dealer:
         *,
         gate: Gate,
         construction: SeedConstruction,
-        store: HandStore,
+        hands: HandFinder,
+        writer: HandWriter,
         observer: DealerObserver,
         describe: Callable[[Sequence[GatedSeed], int], bytes],
+        on_fatal: Callable[[EntropydError], None],
         os_random: Callable[[int], bytes],
         clock_ns: Callable[[], int],
         wall_ns: Callable[[], int],
@@ -130,9 +140,11 @@ class Dealer:
         Args:
             gate: releases seeds.
             construction: makes them.
-            store: finds and records hands.
+            hands: finds recorded hands.
+            writer: records drawn ones.
             observer: counts.
             describe: makes the stored provenance of a draw from its gated seeds and the wall time.
+            on_fatal: told of an error after which nothing may be drawn any more.
             os_random: the operating system's generator.
             clock_ns: monotonic clock.
             wall_ns: wall clock, for claims only.
@@ -141,9 +153,11 @@ class Dealer:
         """
         self._gate = gate
         self._construction = construction
-        self._store = store
+        self._hands = hands
+        self._writer = writer
         self._observer = observer
         self._describe = describe
+        self._on_fatal = on_fatal
         self._os_random = os_random
         self._clock_ns = clock_ns
         self._wall_ns = wall_ns
@@ -156,11 +170,30 @@ class Dealer:
         self._draining = False
         self.fill_rate = FillRate()
         self.in_flight = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     @property
     def waiters(self) -> int:
         """How many callers wait for the gate."""
         return len(self._queue)
+
+    def hold(self, tenant: str) -> Hold | None:
+        """Return why a draw of one seed would be held now, or None.
+
+        A reservoir that is emptied as fast as it fills is load and not a
+        hold: whoever asks waits for nothing but a turn.
+        """
+        now_ns = self._clock_ns()
+        hold = self._gate.check(tenant, 1, now_ns)
+        if hold is None or hold.why is not HoldReason.HARDWARE_SHORT:
+            return hold
+        return None if self.fill_rate.millibits_per_second(now_ns) else hold
+
+    def hold_for_any(self, tenants: Sequence[str]) -> Hold | None:
+        """Return why no tenant could be dealt to now, or None if one could."""
+        holds = [self.hold(tenant) for tenant in tenants]
+        return holds[0] if all(hold is not None for hold in holds) else None
 
     # --- one call ----------------------------------------------------------
 
@@ -179,17 +212,26 @@ class Dealer:
             LedgerUnavailableError: not confirmed; nothing was shown, asking again is safe.
         """
         self.in_flight += 1
+        self._idle.clear()
         try:
-            return await self._deal(order, answer_by_ns)
+            dealt = await self._deal(order, answer_by_ns)
+        except (EntropydError, asyncio.CancelledError) as error:
+            self._observer.undrawn(_outcome(error))
+            raise
         finally:
             self.in_flight -= 1
+            if not self.in_flight:
+                self._idle.set()
+        if dealt.replayed:
+            self._observer.undrawn("replayed")
+        return dealt
 
     async def _deal(self, order: DrawOrder, answer_by_ns: int) -> Dealt:
         key = (order.tenant, order.hand)
         # Another call for this hand is being drawn: whatever becomes of it decides about this one.
         while (other := self._drawing.get(key)) is not None:
             await self._until(other, answer_by_ns)
-        record = self._store.find(order.tenant, order.hand)
+        record = self._hands.find(order.tenant, order.hand)
         if record is not None:
             return Dealt(judge(record, order.binding, order.claim_digest), replayed=True)
         waiter = self._enqueue(order, answer_by_ns)
@@ -210,7 +252,7 @@ class Dealer:
         Raises:
             HandNotFoundError: never drawn here.
         """
-        record = self._store.find(tenant, hand)
+        record = self._hands.find(tenant, hand)
         if record is None:
             raise HandNotFoundError(f"hand {hand!r} was never drawn here; Shuffle draws it")
         return record
@@ -261,8 +303,10 @@ class Dealer:
                 self._draw(waiter, released)
             except EntropydError as error:
                 # The samples are spent, nothing is recorded and nothing was shown: the hand id is
-                # as unspent as before, and the daemon ends if the error says so.
+                # as unspent as before. No draw of ours can fail, so the daemon ends.
                 self._fail(waiter, error)
+                self._on_fatal(error)
+                return
         if not self._pump_scheduled:
             self._pump_scheduled = True
             asyncio.get_running_loop().call_soon(self._pump_again)
@@ -309,7 +353,7 @@ class Dealer:
     def _draw(self, waiter: _Waiter, released: Sequence[GatedSeed]) -> None:
         """Draw and hand over to the ledger. The samples are spent from here on, come what may."""
         order = waiter.order
-        os_samples = [self._os_random(OS_SAMPLES_BYTES) for _ in released]
+        os_samples = [self._os_random(OS_SAMPLE_BYTES) for _ in released]
         drawn = self._construction.seed_draw(order.binding, released, os_samples)
         deck = open_deck(
             order.rules,
@@ -338,19 +382,19 @@ class Dealer:
             drawn_at_ns=wall_ns,
         )
         # From here the timer must not end the waiter: the hand is on its way to being spent.
-        self._store.submit(draft).add_done_callback(lambda done: self._recorded(waiter, done))
+        self._writer.submit(draft).add_done_callback(lambda done: self._recorded(waiter, done))
 
     def _recorded(self, waiter: _Waiter, done: "asyncio.Future[Outcome]") -> None:
         """The commit ended: answer from the record, or say that there may be none."""
-        waited_s = (self._clock_ns() - waiter.arrived_ns) / 1e9
         error = done.exception()
         if error is not None:
-            self._observer.drawn(waited_s, "unrecorded")
             self._fail(waiter, error)
             return
         self._settle(waiter)
         outcome = done.result()
-        self._observer.drawn(waited_s, "spent" if isinstance(outcome, AlreadySpent) else "recorded")
+        waited_s = (self._clock_ns() - waiter.arrived_ns) / 1e9
+        kind = "spent" if isinstance(outcome, AlreadySpent) else "recorded"
+        self._observer.drawn(waited_s, kind, seeds=waiter.order.seeds)
         waiter.future.set_result(outcome)
 
     # --- stopping ----------------------------------------------------------
@@ -359,10 +403,30 @@ class Dealer:
         """Take no new draws from now on. Recorded hands are still answered."""
         self._draining = True
 
+    async def wait_until_idle(self, limit_s: float) -> None:
+        """Return when no call is in flight, or after `limit_s` seconds."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), limit_s)
+
     def dismiss_waiters(self) -> None:
         """Send away everybody who still waits for the gate. Nothing of theirs was spent."""
         while (waiter := self._queue.first()) is not None:
             self._give_up(waiter, ShuttingDownError("the daemon is stopping; ask again"))
+
+
+def _outcome(error: BaseException) -> str:
+    """Return what the metrics call a call that got no deck."""
+    match error:
+        case EntropyHoldError() | ShuttingDownError():
+            return "held"
+        case OverloadError():
+            return "overloaded"
+        case LedgerUnavailableError():
+            return "unrecorded"
+        case asyncio.CancelledError():
+            return "cancelled"
+        case _:
+            return "refused"
 
 
 def judge(record: HandRecord, binding: bytes, claim_digest: bytes) -> HandRecord:

@@ -1,4 +1,4 @@
-"""Where readers' reports arrive: credit goes to the gate, alarms to the ledger, old samples to the DRBG.
+"""Where reports arrive: credit goes to the gate, alarms to the ledger, old samples to the DRBG.
 
 Owned by the event loop's thread. Reports come in the order in which they
 happened on the reader's thread, so a block never overtakes the alarm or the
@@ -13,12 +13,13 @@ from entropyd.entropy.entropy_source import HealthAlarm
 from entropyd.entropy.gate import Gate, Hold, SourceFacts
 from entropyd.entropy.source import NoiseSourceInfo
 from entropyd.ledger.contract import Event, EventKind
-from entropyd.rbg.construction import SeedConstruction
-from entropyd.runtime.dealer import OS_SAMPLES_BYTES
+from entropyd.rbg.construction import (
+    NONCE_BYTES,
+    OS_SAMPLE_BYTES,
+    SeedConstruction,
+)
 from entropyd.runtime.fill_rate import FillRate
 from entropyd.runtime.reader import Report
-
-NONCE_BYTES = 32
 
 
 class EventStore(Protocol):
@@ -120,9 +121,9 @@ class Intake:
         Collection never stops, so the state moves on between draws too.
         """
         self._gate.expire(self._clock_ns())
-        spent = self._gate.take_stir()
-        if spent and self._construction.instantiated:
-            self._construction.stir(spent)
+        stirred = self._gate.take_stir()
+        if stirred and self._construction.instantiated:
+            self._construction.stir(stirred)
 
     def _facts(self, report: Report) -> SourceFacts:
         return SourceFacts(
@@ -131,16 +132,17 @@ class Intake:
             state=report.status.state,
             current_millibits=report.status.current_millibits,
             required=self._required[report.source_id],
+            detail=report.detail,
         )
 
     def _instantiate(self) -> None:
-        if self._construction.instantiated:
+        if self._gate.instantiated:
             return
         gated = self._gate.try_instantiate(self._clock_ns())
         if isinstance(gated, Hold):
             return
         self._construction.instantiate(
-            gated, os_samples=self._os_random(OS_SAMPLES_BYTES), nonce=self._os_random(NONCE_BYTES)
+            gated, self._os_random(OS_SAMPLE_BYTES), self._os_random(NONCE_BYTES)
         )
         self._observer.instantiated()
 

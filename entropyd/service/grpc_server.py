@@ -7,10 +7,11 @@ defect: it is logged by its type, told as INTERNAL, and ends the daemon.
 """
 
 import asyncio
+import fcntl
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import grpc
 from google.protobuf.message import Message
@@ -18,8 +19,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from entropyd.errors import ConfigError, EntropydError, InternalError
-from entropyd.service.error_table import answer
 from entropyd.service.entropy_core import EntropyCore
+from entropyd.service.error_table import answer
 from entropyd.service.identity import Call, Identity
 from entropyd.service.shuffle_core import ShuffleCore
 from entropyd.v1 import (
@@ -31,7 +32,7 @@ from entropyd.v1 import (
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
-Handler = Callable[[Request, Call], Awaitable[Response]]
+Context = grpc.aio.ServicerContext[Any, Any]
 
 SHUFFLE_SERVICE = "entropyd.v1.ShuffleService"
 ENTROPY_SERVICE = "entropyd.v1.EntropyService"
@@ -53,11 +54,12 @@ SERVER_OPTIONS: tuple[tuple[str, int], ...] = (
 )
 
 
-class CallObserver:
-    """Who counts calls. The base class counts nothing."""
+class CallObserver(Protocol):
+    """Who counts calls."""
 
-    def called(self, method: str, code: str, seconds: float) -> None:
-        """A call ended. Called on the loop's thread; must not block."""
+    def called(self, method: str, code: str, seconds: float, reason: str) -> None:
+        """Note that a call ended. Called on the loop's thread; must not block."""
+        ...
 
 
 class Adapter:
@@ -89,18 +91,19 @@ class Adapter:
         method: str,
         handler: Callable[[Request, Call], Awaitable[Response]],
         request: Request,
-        context: grpc.aio.ServicerContext,
+        context: Context,
     ) -> Response:
         """Run `handler` for one call and translate what it raises."""
         began_ns = self._clock_ns()
-        left_s = context.time_remaining()
+        # The stubs say that there always is a time; for a call without a deadline it is None.
+        left_s: float | None = context.time_remaining()
         deadline_ns = None if left_s is None else began_ns + int(left_s * 1e9)
-        code = grpc.StatusCode.OK
+        code, reason = grpc.StatusCode.OK, ""
         try:
             return await handler(request, Call(self._identity, deadline_ns))
         except EntropydError as error:
             told = answer(error)
-            code = told.code
+            code, reason = told.code, error.reason
             if error.fatal:
                 self._on_defect(error)
         except asyncio.CancelledError:
@@ -111,7 +114,8 @@ class Adapter:
             code = told.code
             self._on_defect(error)
         finally:
-            self._observer.called(method, code.name, (self._clock_ns() - began_ns) / 1e9)
+            seconds = (self._clock_ns() - began_ns) / 1e9
+            self._observer.called(method, code.name, seconds, reason)
         await context.abort(told.code, told.message, told.trailers)
         raise InternalError("abort returned")  # unreachable: abort always raises
 
@@ -121,13 +125,13 @@ class _ShuffleServicer(shuffle_service_pb2_grpc.ShuffleServiceServicer):
         self._adapter = adapter
         self._core = core
 
-    async def Shuffle(  # type: ignore[override]
-        self, request: shuffle_service_pb2.ShuffleRequest, context: grpc.aio.ServicerContext
+    async def Shuffle(
+        self, request: shuffle_service_pb2.ShuffleRequest, context: Context
     ) -> shuffle_service_pb2.ShuffleResponse:
         return await self._adapter.carry("Shuffle", self._core.shuffle, request, context)
 
-    async def GetShuffle(  # type: ignore[override]
-        self, request: shuffle_service_pb2.GetShuffleRequest, context: grpc.aio.ServicerContext
+    async def GetShuffle(
+        self, request: shuffle_service_pb2.GetShuffleRequest, context: Context
     ) -> shuffle_service_pb2.GetShuffleResponse:
         return await self._adapter.carry("GetShuffle", self._core.get_shuffle, request, context)
 
@@ -137,17 +141,17 @@ class _EntropyServicer(entropy_service_pb2_grpc.EntropyServiceServicer):
         self._adapter = adapter
         self._core = core
 
-    async def AddUserEntropy(  # type: ignore[override]
+    async def AddUserEntropy(
         self,
         request: entropy_service_pb2.AddUserEntropyRequest,
-        context: grpc.aio.ServicerContext,
+        context: Context,
     ) -> entropy_service_pb2.AddUserEntropyResponse:
         return await self._adapter.carry(
             "AddUserEntropy", self._core.add_user_entropy, request, context
         )
 
-    async def GetStatus(  # type: ignore[override]
-        self, request: entropy_service_pb2.GetStatusRequest, context: grpc.aio.ServicerContext
+    async def GetStatus(
+        self, request: entropy_service_pb2.GetStatusRequest, context: Context
     ) -> entropy_service_pb2.GetStatusResponse:
         return await self._adapter.carry("GetStatus", self._core.get_status, request, context)
 
@@ -183,7 +187,9 @@ class Listener:
         """Bind and serve.
 
         Args:
-            mode, owner, group: of a unix socket; -1 leaves owner or group as they are.
+            mode: permissions of a unix socket.
+            owner: its user id; -1 leaves it as it is.
+            group: its group id; -1 leaves it as it is.
 
         Raises:
             ConfigError: the address is taken or cannot be bound. Nothing is served.
@@ -239,8 +245,6 @@ def _cannot_bind(address: str) -> ConfigError:
 
 def _lock_socket(path: Path) -> int:
     """Hold the name of a unix socket: gRPC removes a socket file that it finds, in use or not."""
-    import fcntl
-
     lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,17 +8,11 @@ Spec: DESIGN 11.
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from entropyd.config import Role
 from entropyd.errors import PermissionDeniedError
 
-
-class Role(StrEnum):
-    """What an identity may do."""
-
-    DEAL_ALL = "deal_all"
-    CONTRIBUTE = "contribute"
-    AUDIT = "audit"
+__all__ = ["Call", "Identity", "Role"]
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ CLAIM_LABEL = lp(b"entropyd/claim/v1")
 ITEM_BYTES = 4
 
 
-class ReadRecorder(Protocol):
-    """Keeps in the ledger that somebody read a hand."""
+class EventStore(Protocol):
+    """What the core needs of the ledger's writer."""
 
-    async def record(self, event: Event) -> None:
-        """Return when `event` is synced to storage; see `GroupCommitWriter`."""
+    def note(self, event: Event) -> None:
+        """Remember an event with the next commit; see `GroupCommitWriter.note`."""
         ...
 
 
@@ -40,7 +40,7 @@ class ShuffleCore:
         self,
         dealer: Dealer,
         *,
-        reads: ReadRecorder,
+        events: EventStore,
         clock_ns: Callable[[], int],
         wall_ns: Callable[[], int],
         max_hold_ns: int,
@@ -50,14 +50,14 @@ class ShuffleCore:
 
         Args:
             dealer: finds and draws.
-            reads: records what was read back.
+            events: keeps who read what back.
             clock_ns: monotonic clock.
             wall_ns: wall clock, for claims only.
             max_hold_ns: the longest that a call waits for entropy.
-            answer_before_deadline_ns: how long before the caller's deadline it is told to come back.
+            answer_before_deadline_ns: how long before its deadline a caller is told to come back.
         """
         self._dealer = dealer
-        self._reads = reads
+        self._events = events
         self._clock_ns = clock_ns
         self._wall_ns = wall_ns
         self._max_hold_ns = max_hold_ns
@@ -77,7 +77,7 @@ class ShuffleCore:
     async def get_shuffle(
         self, request: shuffle_service_pb2.GetShuffleRequest, call: Call
     ) -> shuffle_service_pb2.GetShuffleResponse:
-        """Answer `GetShuffle`. Never draws; the read is recorded before the answer leaves."""
+        """Answer `GetShuffle`. Never draws; the read goes into the ledger."""
         call.identity.require(Role.DEAL_ALL, Role.AUDIT)
         tenant, key = call.identity.tenant, request.key
         # The form first: a malformed key is told as such and not as a hand that does not exist.
@@ -91,7 +91,7 @@ class ShuffleCore:
             judge(record, binding, claim_digest(binding, request.claim))
         elif binding != record.draft.binding:
             raise HandNotFoundError(f"hand {key.hand!r} was not drawn at table {key.table!r}")
-        await self._reads.record(
+        self._events.note(
             Event(
                 kind=EventKind.HAND_READ,
                 subject=f"{tenant}/{key.hand}",

@@ -100,17 +100,15 @@ class _SourceStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SourceSta
     DESCRIPTOR: _descriptor.EnumDescriptor
     SOURCE_STATE_UNSPECIFIED: _SourceState.ValueType  # 0
     """Not said."""
-    SOURCE_STATE_ABSENT: _SourceState.ValueType  # 1
-    """No device was opened yet: missing, not permitted, or held by another process."""
-    SOURCE_STATE_LOST: _SourceState.ValueType  # 2
-    """The device was open and is gone: unplugged or silent."""
-    SOURCE_STATE_STARTUP: _SourceState.ValueType  # 3
+    SOURCE_STATE_LOST: _SourceState.ValueType  # 1
+    """No device is open: missing, unplugged, silent, not permitted, or held by another process."""
+    SOURCE_STATE_STARTUP: _SourceState.ValueType  # 2
     """Repeating the start-up test of SP 800-90B, 4.3."""
-    SOURCE_STATE_ASSESSING: _SourceState.ValueType  # 4
+    SOURCE_STATE_ASSESSING: _SourceState.ValueType  # 3
     """Tested, and waiting for the first assessment of its entropy; no credit yet."""
-    SOURCE_STATE_HEALTHY: _SourceState.ValueType  # 5
+    SOURCE_STATE_HEALTHY: _SourceState.ValueType  # 4
     """Tested, assessed and credited."""
-    SOURCE_STATE_FAILED: _SourceState.ValueType  # 6
+    SOURCE_STATE_FAILED: _SourceState.ValueType  # 5
     """Latched off by a permanent failure until an operator resets it."""
 
 class SourceState(_SourceState, metaclass=_SourceStateEnumTypeWrapper):
@@ -118,17 +116,15 @@ class SourceState(_SourceState, metaclass=_SourceStateEnumTypeWrapper):
 
 SOURCE_STATE_UNSPECIFIED: SourceState.ValueType  # 0
 """Not said."""
-SOURCE_STATE_ABSENT: SourceState.ValueType  # 1
-"""No device was opened yet: missing, not permitted, or held by another process."""
-SOURCE_STATE_LOST: SourceState.ValueType  # 2
-"""The device was open and is gone: unplugged or silent."""
-SOURCE_STATE_STARTUP: SourceState.ValueType  # 3
+SOURCE_STATE_LOST: SourceState.ValueType  # 1
+"""No device is open: missing, unplugged, silent, not permitted, or held by another process."""
+SOURCE_STATE_STARTUP: SourceState.ValueType  # 2
 """Repeating the start-up test of SP 800-90B, 4.3."""
-SOURCE_STATE_ASSESSING: SourceState.ValueType  # 4
+SOURCE_STATE_ASSESSING: SourceState.ValueType  # 3
 """Tested, and waiting for the first assessment of its entropy; no credit yet."""
-SOURCE_STATE_HEALTHY: SourceState.ValueType  # 5
+SOURCE_STATE_HEALTHY: SourceState.ValueType  # 4
 """Tested, assessed and credited."""
-SOURCE_STATE_FAILED: SourceState.ValueType  # 6
+SOURCE_STATE_FAILED: SourceState.ValueType  # 5
 """Latched off by a permanent failure until an operator resets it."""
 Global___SourceState: _TypeAlias = SourceState  # noqa: Y015
 

@@ -1,0 +1,12 @@
+"""The daemon: builds everything below from a configuration, and sees it through.
+
+sources   which devices are read, and with which claims
+ledger    the state directory and its keys; what an operator does while the daemon is stopped
+process   start, watch, stop
+"""
+
+from entropyd.daemon.ledger import reset_source
+from entropyd.daemon.process import run
+from entropyd.daemon.sources import plan_sources
+
+__all__ = ["plan_sources", "reset_source", "run"]

@@ -1,0 +1,392 @@
+"""The life of the daemon: start, watch, stop. Wiring only; whatever decides lives below.
+
+    start   known answers, lock, ledger, listeners, readers; READY=1
+    watch   ten times a second: stir, judge whether dealing is possible, tell health, metrics and
+            the service manager; twice a second: the readers
+    stop    no new draws; those in flight end; listeners; readers; ledger
+
+It ends with exit code 0 only after it was asked to stop.
+"""
+
+import asyncio
+import grp
+import os
+import pwd
+import signal
+import time
+from collections.abc import Sequence
+
+import uvloop
+
+from entropyd import __version__
+from entropyd.config import Config, Listener, UnixEndpoint
+from entropyd.daemon.ledger import open_ledger
+from entropyd.daemon.sources import SourcePlan, make_source, plan_sources
+from entropyd.entropy.gate import Gate, GatedSeed, HoldReason, SourceFacts
+from entropyd.entropy.health import HealthTest
+from entropyd.entropy.policy import GatePolicy, UserShortfall
+from entropyd.entropy.source import SourceKind
+from entropyd.entropy.source_state import SourceState
+from entropyd.errors import ConfigError, EntropydError, InternalError
+from entropyd.ledger.contract import Event, EventKind
+from entropyd.ledger.sqlite import SqliteLedger
+from entropyd.ops.hardening import harden
+from entropyd.ops.http import Heartbeat, OpsServer
+from entropyd.ops.logs import configure, get_logger
+from entropyd.ops.metrics import Metrics, Vocabulary
+from entropyd.ops.notify import Notifier, Progress, Watchdog, watchdog_limit_ns
+from entropyd.ops.observer import Observer
+from entropyd.rbg.construction import SeedConstruction
+from entropyd.rbg.kat import run_known_answer_tests
+from entropyd.runtime.dealer import Dealer
+from entropyd.runtime.intake import Intake
+from entropyd.runtime.reader import Report
+from entropyd.runtime.supervisor import Supervisor
+from entropyd.runtime.writer import GroupCommitWriter
+from entropyd.service import grpc_server
+from entropyd.service.entropy_core import EntropyCore
+from entropyd.service.identity import Identity
+from entropyd.service.provenance import encode_provenance
+from entropyd.service.shuffle_core import ShuffleCore
+
+TICK_S = 0.1
+TICKS_A_READER_CHECK = 5
+# Draws in flight when we are asked to stop get this long. With the listeners' grace and the
+# readers' last read (1 s) the whole stop stays below 5 s, and the unit's TimeoutStopSec above that.
+DRAIN_S = 2.0
+LISTENER_GRACE_S = 0.5
+
+METHODS = ("Shuffle", "GetShuffle", "AddUserEntropy", "GetStatus")
+SIMULATED = frozenset({SourceKind.MOCK, SourceKind.REPLAY})
+
+
+def run(config: Config) -> None:
+    """Run until SIGTERM or SIGINT.
+
+    Raises:
+        EntropydError: the daemon cannot start, or had to end; the command turns
+            it into an exit code that is not 0.
+    """
+    configure(level=config.log.level, json=config.log.format == "json")
+    for refused in harden(lock_memory=config.mode.production):
+        get_logger("daemon").warning("hardening not to be had", what=refused)
+    # Known answers before anything else: a generator that computes wrongly must not even listen.
+    run_known_answer_tests()
+    plans = plan_sources(config)
+    with open_ledger(config) as ledger:
+        uvloop.run(Daemon(config, plans, ledger).serve())
+
+
+class Daemon:
+    """One daemon in one event loop. Owned by the loop's thread."""
+
+    def __init__(self, config: Config, plans: Sequence[SourcePlan], ledger: SqliteLedger) -> None:
+        """Build everything; `serve` starts it."""
+        self._config = config
+        self._plans = plans
+        self._ledger = ledger
+        self._log = get_logger("daemon")
+        self._notifier = Notifier.from_environment()
+        self._heartbeat = Heartbeat(time.monotonic_ns)
+        self._failure: BaseException | None = None
+        self._turns = 0
+        infos = {plan.info.source_id: plan.info for plan in plans}
+        required = {plan.info.source_id: plan.required for plan in plans}
+        self._tenants = tuple(sorted({listener.tenant for listener in config.listeners}))
+        self._metrics = _make_metrics(config, plans, self._tenants)
+        self._observer = Observer(self._metrics, clock_ns=time.monotonic_ns, wall_s=time.time)
+        self._gate = _make_gate(config)
+        construction = SeedConstruction(config.node.name)
+        self._writer = GroupCommitWriter(
+            ledger, in_flight=lambda: self._dealer.in_flight, on_fatal=self.end
+        )
+        self._dealer = Dealer(
+            gate=self._gate,
+            construction=construction,
+            hands=ledger,
+            writer=self._writer,
+            observer=self._observer,
+            describe=self._describe,
+            on_fatal=self.end,
+            os_random=os.getrandom,
+            clock_ns=time.monotonic_ns,
+            wall_ns=time.time_ns,
+            max_waiters=config.gate.max_waiters,
+            tenants=len(self._tenants),
+        )
+        self._intake = Intake(
+            gate=self._gate,
+            construction=construction,
+            infos=infos,
+            required=required,
+            store=self._writer,
+            observer=self._observer,
+            fill_rate=self._dealer.fill_rate,
+            wake=self._dealer.pump,
+            os_random=os.getrandom,
+            clock_ns=time.monotonic_ns,
+            wall_ns=time.time_ns,
+        )
+        for plan in plans:
+            self._gate.set_source(
+                plan.info.source_id,
+                SourceFacts(plan.info, "", SourceState.LOST, 0, plan.required),
+            )
+        now_ns = time.monotonic_ns()
+        stored = ledger.health_states()
+        self._supervisor = Supervisor(
+            [(make_source(plan, stored, now_ns), plan.driver) for plan in plans],
+            post=self._post,
+            clock_ns=time.monotonic_ns,
+            on_dead=self._observer.reader_died,
+        )
+        self._shuffles = ShuffleCore(
+            self._dealer,
+            events=self._writer,
+            clock_ns=time.monotonic_ns,
+            wall_ns=time.time_ns,
+            max_hold_ns=config.gate.max_hold_ns,
+            answer_before_deadline_ns=config.gate.answer_before_deadline_ns,
+        )
+        self._entropy = EntropyCore(
+            gate=self._gate,
+            intake=self._intake,
+            dealer=self._dealer,
+            hands=ledger,
+            observer=self._observer,
+            infos=infos,
+            required=required,
+            node=config.node.name,
+            version=__version__,
+            clock_ns=time.monotonic_ns,
+        )
+        self._http = OpsServer(
+            config.http.address,
+            self._metrics.registry,
+            alive=self._heartbeat.probe,
+            ready=self._ready,
+        )
+        self._watchdog = self._make_watchdog()
+
+    # --- life ----------------------------------------------------------------
+
+    async def serve(self) -> None:
+        """Start, watch until asked to stop, stop.
+
+        Raises:
+            EntropydError: it could not start, or had to end.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._stopping.set)
+        self._writer.start()
+        self._note(EventKind.DAEMON_START)
+        listeners: list[grpc_server.Listener] = []
+        try:
+            await self._listen(listeners)
+            self._http.start()
+            self._supervisor.start()
+            self._notifier.ready("started, waiting for entropy")
+            self._log.info("started", version=__version__, node=self._config.node.name)
+            await self._watch(listeners)
+        finally:
+            await self._stop(listeners)
+        if self._failure is not None:
+            raise self._failure
+
+    def end(self, error: BaseException) -> None:
+        """End the daemon because of what must never happen. Called on the loop's thread."""
+        if self._failure is None:
+            self._failure = (
+                error
+                if isinstance(error, EntropydError)
+                else InternalError(f"ended by {type(error).__name__}, see the log")
+            )
+            self._log.critical("ending", reason=str(self._failure), exc_info=error)
+        self._stopping.set()
+
+    async def _listen(self, listeners: list[grpc_server.Listener]) -> None:
+        for configured in self._config.listeners:
+            adapter = grpc_server.Adapter(
+                Identity(configured.tenant, frozenset(configured.roles)),
+                observer=self._observer,
+                clock_ns=time.monotonic_ns,
+                on_defect=self.end,
+            )
+            listener = grpc_server.Listener(
+                configured.address.target, adapter, self._shuffles, self._entropy
+            )
+            listeners.append(listener)
+            owner, group = _owner(configured)
+            await listener.start(mode=int(configured.mode, 8), owner=owner, group=group)
+            await listener.set_serving(process=True, dealing=False)
+            self._log.info("listening", address=configured.address.target, port=listener.port)
+
+    async def _watch(self, listeners: Sequence[grpc_server.Listener]) -> None:
+        """Turn until asked to stop. A turn that fails ends the daemon."""
+        while not self._stopping.is_set():
+            try:
+                await self._turn(listeners)
+            except Exception as error:  # noqa: BLE001  the one catch-all of the watch, and it ends it
+                self.end(error)
+            try:
+                await asyncio.wait_for(self._stopping.wait(), TICK_S)
+            except TimeoutError:
+                continue
+
+    async def _turn(self, listeners: Sequence[grpc_server.Listener]) -> None:
+        self._turns += 1
+        self._heartbeat.beat()
+        self._metrics.heartbeat(at_unix_s=time.time())
+        self._intake.cycle()
+        self._dealer.pump()
+        hold = self._dealer.hold_for_any(self._tenants)
+        if self._observer.judged(hold, self._dealer.waiters):
+            for listener in listeners:
+                await listener.set_serving(process=True, dealing=hold is None)
+            self._notifier.status("dealing" if hold is None else f"holding: {hold.text}")
+        if self._turns % TICKS_A_READER_CHECK == 0:
+            self._supervisor.check()
+            self._show_levels()
+        self._feed()
+
+    async def _stop(self, listeners: Sequence[grpc_server.Listener]) -> None:
+        """Let draws in flight end, then take everything down in the order of the data's way."""
+        self._notifier.stopping("draining")
+        self._dealer.drain()
+        for listener in listeners:
+            await listener.set_serving(process=False, dealing=False)
+        # Recorded hands are still answered here; waiters are still dealt to, if entropy comes.
+        await self._dealer.wait_until_idle(DRAIN_S)
+        self._dealer.dismiss_waiters()
+        self._supervisor.ask_to_stop()
+        await grpc_server.stop_all(listeners, LISTENER_GRACE_S)
+        running = await asyncio.to_thread(self._supervisor.join)
+        if running:
+            self._log.warning("readers did not end in time", readers=running)
+        self._note(EventKind.DAEMON_STOP)
+        await self._writer.drain()
+        await self._writer.stop()
+        self._http.stop()
+        self._log.info("stopped")
+
+    # --- what the parts call -------------------------------------------------
+
+    def _post(self, report: Report) -> None:
+        """Carry a report from a reader's thread to the loop."""
+        try:
+            self._loop.call_soon_threadsafe(self._take, report)
+        except RuntimeError:
+            # The loop is closed: the daemon has stopped, and nobody deals from this any more.
+            return
+
+    def _take(self, report: Report) -> None:
+        try:
+            self._intake.take(report)
+        except Exception as error:  # noqa: BLE001  the one catch-all of the intake, and it ends the daemon
+            self.end(error)
+
+    def _describe(self, seeds: Sequence[GatedSeed], drawn_at_ns: int) -> bytes:
+        return encode_provenance(
+            seeds,
+            drawn_at_ns,
+            node=self._config.node.name,
+            policy=self._gate.policy.describe(),
+            degraded=self._gate.degraded,
+        )
+
+    def _ready(self) -> str | None:
+        """Say why a draw could not be dealt now, or None. Called from the HTTP threads."""
+        if self._stopping.is_set():
+            return "stopping"
+        hold = self._observer.hold
+        return None if hold is None else f"{hold.why}: {hold.text}"
+
+    def _note(self, kind: EventKind) -> None:
+        detail = f'{{"version": "{__version__}"}}'
+        self._writer.note(Event(kind, self._config.node.name, detail, time.time_ns()))
+
+    def _show_levels(self) -> None:
+        now_ns = time.monotonic_ns()
+        for plan in self._plans:
+            level = self._gate.source_level_millibits(plan.info.source_id, now_ns)
+            self._metrics.source(plan.info.source_id).reservoir(level)
+        for tenant in self._tenants:
+            self._metrics.users.pool(tenant, self._gate.user_millibits(tenant, now_ns))
+        self._metrics.degraded(now=self._gate.degraded)
+        self._observer.ledger_stood(
+            self._writer.stats, self._ledger.count(), _free_bytes(self._config)
+        )
+
+    # --- the service manager ---------------------------------------------------
+
+    def _make_watchdog(self) -> Watchdog | None:
+        limit_ns = watchdog_limit_ns(os.environ, os.getpid())
+        if limit_ns is None:
+            return None
+        names = ("loop", "writer", *self._supervisor.progress())
+        return Watchdog(names, limit_ns=limit_ns, now_ns=time.monotonic_ns())
+
+    def _feed(self) -> None:
+        if self._watchdog is None:
+            return
+        stats = self._writer.stats
+        progress = {name: Progress(count) for name, count in self._supervisor.progress().items()}
+        progress["loop"] = Progress(self._turns)
+        idle = stats.queued == 0
+        progress["writer"] = Progress(stats.commits + stats.failures, idle=idle)
+        if self._watchdog.should_feed(progress, time.monotonic_ns()):
+            self._notifier.feed()
+
+
+def _make_gate(config: Config) -> Gate:
+    gate = config.gate
+    return Gate(
+        GatePolicy(
+            hardware_bits=gate.hardware_bits,
+            user_bits=gate.user_bits,
+            user_shortfall=UserShortfall(gate.user_shortfall),
+            max_sample_age_ns=gate.max_sample_age_ns,
+            reservoir_bytes=gate.reservoir_bytes,
+            allow_simulated=not config.mode.production,
+            development=not config.mode.production,
+        )
+    )
+
+
+def _make_metrics(config: Config, plans: Sequence[SourcePlan], tenants: tuple[str, ...]) -> Metrics:
+    return Metrics(
+        Vocabulary(
+            sources={plan.info.source_id: plan.info.claimed_millibits for plan in plans},
+            tenants=tenants,
+            health_tests=tuple(str(test) for test in HealthTest),
+            hold_reasons=tuple(str(why) for why in HoldReason),
+            methods=METHODS,
+        ),
+        clock_ns=time.monotonic_ns,
+        start_unix_s=time.time(),
+        version=__version__,
+        config_hash=config.fingerprint(),
+        simulated=any(plan.info.kind in SIMULATED for plan in plans),
+    )
+
+
+def _owner(listener: Listener) -> tuple[int, int]:
+    """Return uid and gid of a listener's socket, -1 for the daemon's own."""
+    if not isinstance(listener.address, UnixEndpoint):
+        return -1, -1
+    try:
+        uid = -1 if listener.owner is None else pwd.getpwnam(listener.owner).pw_uid
+        gid = -1 if listener.group is None else grp.getgrnam(listener.group).gr_gid
+    except KeyError as error:
+        raise ConfigError(
+            f"listener {listener.address.target}: no such user or group ({error}); create it, or"
+            " leave `owner` and `group` out"
+        ) from error
+    return uid, gid
+
+
+def _free_bytes(config: Config) -> int:
+    room = os.statvfs(config.node.state_dir)
+    return room.f_bavail * room.f_frsize
