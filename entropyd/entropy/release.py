@@ -29,10 +29,10 @@ class Release:
         self._info = info
         self._policy = policy
         self._window = cutoffs.window
-        # A run of equal samples goes on being counted through an alarm. It must either end or
-        # reach the permanent cutoff within the start-up test, lest part of it be credited.
-        startup = max(policy.startup_samples, cutoffs.repetition_count.permanent)
-        self._startup_samples = -(-startup // self._window) * self._window
+        # A run of equal samples goes on being counted through an alarm. No part of it is credited:
+        # it ends, or reaches the permanent cutoff, within the start-up test, which is at least
+        # 1,024 samples where that cutoff is at most 1 + 100 / 0.1 = 1,001.
+        self._startup_samples = -(-policy.startup_samples // self._window) * self._window
         self.restart()
 
     def restart(self) -> None:
