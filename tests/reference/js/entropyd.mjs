@@ -4,8 +4,8 @@
 // daemon or with the Python reference: where the three agree, the document says enough. It favours
 // the wording of the document over speed. Section numbers are those of docs/protocol.md.
 //
-// Byte strings are Buffers, text is ASCII, and drawn integers are BigInts until they index an array:
-// no step touches a floating-point number.
+// Byte strings are Buffers and text is ASCII. Drawn integers are BigInts until they index an array;
+// the Numbers besides are counts and places, far below 2^53, so every one of them is exact.
 
 import { createHash, createHmac } from 'node:crypto';
 
@@ -16,7 +16,7 @@ function insist(condition, complaint) {
   if (!condition) throw new Refused(complaint);
 }
 
-// ---- 1. Conventions ----------------------------------------------------------------------------
+// ---- 1. Encoding -------------------------------------------------------------------------------
 
 export const cat = (...parts) => Buffer.concat(parts);
 
@@ -203,7 +203,7 @@ export const handX = (tenant, table, hand, rules) =>
 export const drawX = (tenant, match, draw, rules) =>
   binding('entropyd/draw/v1', [tenant, match, draw], rules);
 
-// ---- 6. Seeds ----------------------------------------------------------------------------------
+// ---- 6. RBG: the seeds -------------------------------------------------------------------------
 
 /** 6.1: HMAC_DRBG of SP 800-90A with SHA-512. Making one is `instantiate`. */
 export class HmacDrbg {
@@ -242,9 +242,11 @@ const CLASSES = ['hardware', 'cover', 'user', 'os'];
 
 /** 6.2: e_class over an object from source id to samples. */
 export function condition(className, sources = {}) {
-  // A source without samples is left out, because a class without samples names no source.
-  const delivered = entriesInByteOrder(sources).filter(([, samples]) => samples.length > 0);
-  const fields = delivered.map(([id, samples]) => cat(lp(idBytes(id)), lp(samples)));
+  const fields = entriesInByteOrder(sources).map(([id, samples]) => {
+    // With an empty source a class has a source but no samples, which 6.2 hashes in two ways.
+    insist(samples.length > 0, 'a source without samples');
+    return cat(lp(idBytes(id)), lp(samples));
+  });
   return sha512(lp('entropyd/condition/v1'), lp(className), ...fields);
 }
 
@@ -279,9 +281,9 @@ export function drawSeeds(generator, x, segments) {
   return { seeds, r: out.subarray(64, 96), k: out.subarray(96, 128) };
 }
 
-/** 6.5 */
-export function stir(generator, hardware) {
-  generator.reseed(entropyInput({ hardware }), lp('entropyd/stir/v1'));
+/** 6.5: only what devices and users gave is ever stirred. */
+export function stir(generator, { hardware, user }) {
+  generator.reseed(entropyInput({ hardware, user }), lp('entropyd/stir/v1'));
 }
 
 // ---- 7. Segments -------------------------------------------------------------------------------
@@ -479,15 +481,15 @@ export function contributionLeaves(o, contributions) {
   return contributions.map(leaf).sort((a, b) => Buffer.compare(leafHash(a), leafHash(b)));
 }
 
-/** R and the permutation of places; `leaves` are sorted. */
+/** R, the permutation of places and the key it is drawn from; `leaves` are sorted. */
 export function cutOf(n, sampler, o, leaves) {
   const root = merkleRoot(leaves);
-  if (leaves.length === 0) return { root, cut: range(n) };
+  if (leaves.length === 0) return { root, key: null, cut: range(n) };
   const key = sha512(
     lp('entropyd/cut/v1'), lp(o), u32(leaves.length), lp(root), ...leaves.map((leaf) => lp(leaf)),
   );
   const seeds = segmentsOf(shuffleBounds(n)).map(() => key);
-  return { root, cut: shuffle(n, sampler, o, seeds).result };
+  return { root, key, cut: shuffle(n, sampler, o, seeds).result };
 }
 
 // ---- 13. A Shuffle: claim, answer, checks ------------------------------------------------------
@@ -513,7 +515,8 @@ export function splitSeeds(bytes) {
  * Everything that follows from the inputs of a hand: rules and seats, sequence number, seeds, r, K
  * and contributions. A `Shuffle` has neither seats nor contributions.
  */
-export function playHand({ tenant, table, hand, rules, q, seeds, r, k, seats = {}, contributions = [] }) {
+export function playHand({ tenant, table, hand, rules, q, seeds, r, k, ...others }) {
+  const { seats = {}, contributions = [] } = others;
   const parsed = parseHandRules(rules);
   const { n, sampler, card } = parsed;
   const X = handX(tenant, table, hand, rules);
@@ -522,9 +525,10 @@ export function playHand({ tenant, table, hand, rules, q, seeds, r, k, seats = {
   const D = deckRoot(parsed, k, X, items);
   const A = seatsRoot(seats);
   const O = openHash(X, q, n, C, D, A);
-  const { root: R, cut } = cutOf(n, sampler, O, contributionLeaves(O, contributions));
+  const leaves = contributionLeaves(O, contributions);
+  const { root: R, cut, key } = cutOf(n, sampler, O, leaves);
   const cards = cut.map((place) => card(items[place]));
-  return { n, rulesHash: sha256(rules), X, items, C, D, A, O, R, cut, cards };
+  return { n, rulesHash: sha256(rules), X, items, C, D, A, O, leaves, R, key, cut, cards };
 }
 
 /** 13.3: throws Refused unless everything presented follows from the rest. */

@@ -1,0 +1,328 @@
+// Recompute every value of vector files:  node check.mjs FILE...   (`-` is standard input)
+//
+// A FILE is one of docs/vectors/*.json, tests/vectors/protocol/hands.json, or docs/protocol.md, of
+// which the worked example is checked line by line. A value is one field of a vector that is a result.
+// Whatever this file does not know (a kind of vector, a field) is an error: nothing is passed over.
+// Exit code 0 if all values agree, otherwise 1 with the first difference.
+
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+
+import * as protocol from './entropyd.mjs';
+
+class Difference extends Error {
+  constructor(field, expected, got) {
+    super(`${field}\n  expected ${expected}\n  got      ${got}`);
+  }
+}
+
+/** What a field is in JSON: byte strings as hex, integers as numbers, lists of both. */
+function plain(value) {
+  if (Buffer.isBuffer(value)) return value.toString('hex');
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value === 'bigint') return exactNumber(Number(value));
+  return value;
+}
+
+function exactNumber(value) {
+  if (!Number.isSafeInteger(value)) throw new Error(`a vector holds ${value}, above 2^53 - 1`);
+  return value;
+}
+
+function agree(field, expected, got) {
+  const [wanted, found] = [JSON.stringify(expected), JSON.stringify(plain(got))];
+  if (wanted !== found) throw new Difference(field, wanted, found);
+}
+
+/** Compares every result with the vector's and counts them. No field of the vector is left over. */
+function agreeOnResults(vector, inputs, results) {
+  const fields = Object.keys(results);
+  agreeOnNames(vector, [...inputs, ...fields]);
+  for (const field of fields) agree(field, vector[field], results[field]);
+  return fields.length;
+}
+
+function agreeOnNames(vector, names) {
+  const unknown = Object.keys(vector).filter((name) => !names.includes(name));
+  const missing = names.filter((name) => !Object.hasOwn(vector, name));
+  if (unknown.length > 0) throw new Error(`unknown fields: ${unknown.join(', ')}`);
+  if (missing.length > 0) throw new Error(`missing fields: ${missing.join(', ')}`);
+}
+
+function hex(text) {
+  if (!/^([0-9a-f]{2})*$/.test(text)) throw new Error('not lower-case hex');
+  return Buffer.from(text, 'hex');
+}
+
+const mapValues = (object, change) =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
+
+const texts = (cards) => cards.map(protocol.cardText).join(' ');
+
+// ---- draws.json --------------------------------------------------------------------------------
+
+const DRAW_KINDS = new Map([
+  ['list', { inputs: ['bounds'], draw: (c, ...how) => protocol.drawList(c.bounds, ...how) }],
+  ['shuffle', { inputs: ['n'], draw: (c, ...how) => protocol.shuffle(c.n, ...how) }],
+  ['sample', { inputs: ['n', 'm'], draw: (c, ...how) => protocol.sample(c.n, c.m, ...how) }],
+]);
+
+function checkDraw(vector) {
+  const kind = DRAW_KINDS.get(vector.kind);
+  if (kind === undefined) throw new Error(`unknown kind of draw ${vector.kind}`);
+  (vector.bounds ?? []).forEach(exactNumber);
+  const trace = kind.draw(vector, vector.sampler, hex(vector.X), vector.seeds.map(hex));
+  const { segmentBounds, draws, bits, result } = trace;
+  const results = { segment_bounds: segmentBounds, draws, bits };
+  if (result !== undefined) results.result = result;
+  const inputs = ['label', 'kind', 'sampler', 'X', 'seeds', 'covers', ...kind.inputs];
+  return agreeOnResults(vector, inputs, results);
+}
+
+// ---- hands.json, in both places ----------------------------------------------------------------
+
+const HAND_INPUTS = [
+  'label', 'tenant', 'table', 'hand', 'rules', 'seeds', 'blinding', 'salt_key', 'sequence', 'seats',
+  'contributions',
+];
+
+function handOf(vector) {
+  const { tenant, table, hand } = vector;
+  return {
+    tenant,
+    table,
+    hand,
+    rules: protocol.ascii(vector.rules),
+    q: exactNumber(vector.sequence),
+    seeds: vector.seeds.map(hex),
+    r: hex(vector.blinding),
+    k: hex(vector.salt_key),
+    seats: mapValues(vector.seats, hex),
+    contributions: vector.contributions.map((c) => [c.seat ?? c.contributor, hex(c.value)]),
+  };
+}
+
+/** docs/vectors/hands.json: hands to their dealt cards and claim. */
+function checkHand(vector) {
+  const hand = handOf(vector);
+  const played = protocol.playHand(hand);
+  if (protocol.parseHandRules(hand.rules).wholeDeck) presentShuffle(hand, played);
+  const { n, X, C, D, A, O, R, items, cut, cards } = played;
+  const claim = protocol.deriveClaim(hex(vector.claim_key), hand.table, hand.hand, 0);
+  return agreeOnResults(vector, [...HAND_INPUTS, 'claim_key'], {
+    n, X, C, D, A, O, R, items, cut, rules_hash: played.rulesHash,
+    dealt_cards: Buffer.from(cards), dealt_text: texts(cards),
+    claim, claim_digest: protocol.claimDigest(X, claim),
+  });
+}
+
+/** tests/vectors/protocol/hands.json: hands with the leaves of contributions and single cards. */
+function checkOpenedHand(vector) {
+  const hand = handOf(vector);
+  const played = protocol.playHand(hand);
+  const { n, X, C, D, A, O, R, items, cut, cards, leaves, key } = played;
+  const count = agreeOnResults(vector, [...HAND_INPUTS, 'opened'], {
+    n, X, C, D, A, O, R, cut, cut_key: key,
+    committed_items: items, dealt_items: cut.map((place) => items[place]), dealt_text: texts(cards),
+    contribution_leaves_sorted: leaves,
+    contribution_leaf_hashes_sorted: leaves.map(protocol.leafHash),
+  });
+  return vector.opened.reduce((sum, card) => sum + checkOpened(card, hand, played), count);
+}
+
+/** A Shuffle also passes the check that section 13.3 asks of a verifier. */
+function presentShuffle(inputs, { items, C, D, A, O }) {
+  protocol.checkShuffle({ ...inputs, S: Buffer.concat(inputs.seeds), items, C, D, A, O });
+}
+
+/** A card that is proved alone: its salt, and the path of RFC 6962, 2.1.1, from its leaf to D. */
+function checkOpened(opened, { k }, { X, items, cut, cards }) {
+  const leaves = items.map((item, i) => protocol.cardLeaf(k, X, i, item));
+  const index = cut[opened.place];
+  return agreeOnResults(opened, ['place'], {
+    leaf_index: index,
+    item: items[index],
+    card: protocol.cardText(cards[opened.place]),
+    salt: protocol.salt(k, X, index),
+    path: auditPath(index, leaves),
+  });
+}
+
+function auditPath(index, leaves) {
+  if (leaves.length === 1) return [];
+  let k = 1;
+  while (2 * k < leaves.length) k *= 2;
+  const [left, right] = [leaves.slice(0, k), leaves.slice(k)];
+  return index < k
+    ? [...auditPath(index, left), protocol.merkleRoot(right)]
+    : [...auditPath(index - k, right), protocol.merkleRoot(left)];
+}
+
+// ---- seeds.json --------------------------------------------------------------------------------
+
+const classesOf = (classes) => mapValues(classes, (sources) => mapValues(sources, hex));
+
+function checkRun(run) {
+  agreeOnNames(run, ['origin', 'nonce', 'instantiate', 'steps']);
+  const generator = protocol.instantiate(classesOf(run.instantiate), hex(run.nonce), run.origin);
+  return run.steps.reduce((sum, step) => sum + checkStep(generator, step), 0);
+}
+
+function checkStep(generator, step) {
+  if (step.do === 'stir') {
+    agreeOnNames(step, ['do', 'hardware', 'cover', 'user', 'os']);
+    agree('cover and os', {}, { ...step.cover, ...step.os });
+    protocol.stir(generator, classesOf({ hardware: step.hardware, user: step.user }));
+    return 0;
+  }
+  if (step.do !== 'draw') throw new Error(`unknown step ${step.do}`);
+  const drawn = protocol.drawSeeds(generator, hex(step.X), step.segments.map(classesOf));
+  const results = { seeds: drawn.seeds, blinding: drawn.r, salt_key: drawn.k };
+  return agreeOnResults(step, ['do', 'X', 'segments'], results);
+}
+
+// ---- rules.json --------------------------------------------------------------------------------
+
+function checkAccepted(vector) {
+  const bytes = protocol.ascii(vector.rules);
+  const { lines, n } = protocol.parseHandRules(bytes);
+  agree('spelling', plain(bytes), protocol.spellRules(lines));
+  return agreeOnResults(vector, ['rules'], { n, rules_hash: protocol.sha256(bytes) });
+}
+
+function checkRefused(vector) {
+  agreeOnNames(vector, ['reason', 'rules_hex']);
+  try {
+    protocol.parseHandRules(hex(vector.rules_hex));
+  } catch (error) {
+    if (error instanceof protocol.Refused) return 1;
+    throw error;
+  }
+  throw new Difference('rules_hex', `refusal: ${vector.reason}`, 'accepted');
+}
+
+// ---- The worked example of protocol.md ---------------------------------------------------------
+
+const spaced = (values) => values.join(' ');
+
+function checkWorkedExample(text) {
+  const block = text.split('```text\n')[1].split('```')[0].trimEnd();
+  const lines = Object.fromEntries(block.split('\n').map((line) => line.split(/ = (.*)/, 2)));
+  const { inputs, results } = workOut(lines);
+  return agreeOnResults(lines, inputs, mapValues(results, asLine));
+}
+
+const asLine = (value) => (Buffer.isBuffer(value) ? value.toString('hex') : String(value));
+
+function workOut(lines) {
+  const inputs = [];
+  const input = (name) => (inputs.push(name), lines[name]);
+  const [tenant, table, hand] = ['tenant', 'table', 'hand'].map(input);
+  const q = Number(input('q'));
+  const rules = Buffer.from(JSON.parse(input('rules')), 'latin1');
+  const event = protocol.userEvent(...input('user.alice.event').split(' ').map(Number));
+  const start = {
+    hardware: { 'quantis-1': hex(input('instantiate.hardware.quantis-1')) },
+    os: { getrandom: hex(input('instantiate.os.getrandom')) },
+  };
+  const classes = {
+    hardware: { 'quantis-1': hex(input('hardware.quantis-1')) },
+    cover: { 'quantis-1': hex(input('cover.quantis-1')) },
+    user: { alice: event },
+    os: { getrandom: hex(input('os.getrandom')) },
+  };
+  const generator = protocol.instantiate(start, hex(input('instantiate.nonce')), input('origin'));
+  const { key, v } = generator;
+  const X = protocol.handX(tenant, table, hand, rules);
+  const { seeds, r, k } = protocol.drawSeeds(generator, X, [classes]);
+  const played = protocol.playHand({ tenant, table, hand, rules, q, seeds, r, k });
+  presentShuffle({ tenant, table, hand, rules, q, seeds, r, k }, played);
+  const claim = protocol.deriveClaim(hex(input('claim_key')), table, hand, 0);
+  const results = {
+    rules_hash: played.rulesHash, X, n: played.n, S_0: seeds[0], r, K: k,
+    'instantiate.Key': key, 'instantiate.V': v, 'user.alice': event,
+    ...classLines('instantiate.e_', start), ...classLines('e_', classes),
+    additional_input: protocol.seedInput(X, 0),
+    ...drawLines(played, seeds), ...commitmentLines(played, k),
+    claim, claim_digest: protocol.claimDigest(X, claim),
+  };
+  return { inputs, results };
+}
+
+function classLines(prefix, classes) {
+  const names = ['hardware', 'cover', 'user', 'os'];
+  return Object.fromEntries(
+    names.map((name) => [prefix + name, protocol.condition(name, classes[name])]),
+  );
+}
+
+function drawLines({ n, X, items, cards }, seeds) {
+  const { draws, tries } = protocol.shuffle(n, 'masked', X, seeds);
+  return {
+    block_0: protocol.keystreamBlock(seeds[0], X, 0, 0),
+    tries: spaced(tries.map((values, t) => `${n - t}:${values.join('/')}`)),
+    draws: spaced(draws), a: spaced(items), card_ids: spaced(cards), text: texts(cards),
+  };
+}
+
+function commitmentLines({ X, items, C, D, A, O }, k) {
+  const leaf = protocol.cardLeaf(k, X, 1, items[1]);
+  return {
+    C, D, A, O, leaf_1: leaf, leaf_hash_1: protocol.leafHash(leaf),
+    salt_0: protocol.salt(k, X, 0), salt_1: protocol.salt(k, X, 1),
+    D_card_by_card: protocol.deckRootByCard(k, X, items),
+  };
+}
+
+// ---- Files -------------------------------------------------------------------------------------
+
+/** The names at the top of a file, and which check takes the vectors of its lists. */
+const FILES = [
+  { lists: { cases: (vector) => ('kind' in vector ? checkDraw : checkHand)(vector) } },
+  { notes: ['about'], lists: { hands: checkOpenedHand } },
+  { lists: { runs: checkRun } },
+  { lists: { accepted: checkAccepted, refused: checkRefused } },
+];
+
+/** Yields [name of the vector, function that checks it and returns the number of its values]. */
+function* vectorsOf(path) {
+  const text = readFileSync(path === '-' ? 0 : path, 'utf8');
+  if (path.endsWith('.md')) {
+    yield ['worked example', () => checkWorkedExample(text)];
+    return;
+  }
+  const content = JSON.parse(text);
+  const names = ({ notes = [], lists }) => [...notes, ...Object.keys(lists)].sort().join();
+  const file = FILES.find((known) => names(known) === Object.keys(content).sort().join());
+  if (file === undefined) throw new Error(`unknown file of ${Object.keys(content).join(', ')}`);
+  for (const [list, check] of Object.entries(file.lists)) {
+    for (const [i, vector] of content[list].entries()) {
+      const name = vector.label ?? vector.reason;
+      yield [`${list}[${i}]${name === undefined ? '' : ` ${name}`}`, () => check(vector)];
+    }
+  }
+}
+
+function checkFiles(paths) {
+  let total = 0;
+  for (const path of paths) {
+    const file = path === '-' ? path : basename(path);
+    let where = file;
+    try {
+      for (const [name, check] of vectorsOf(path)) {
+        where = `${file} ${name}`;
+        const count = check();
+        total += count;
+        console.log(`${where}: ${count} values agree`);
+      }
+    } catch (error) {
+      const difference = error instanceof Difference;
+      console.log(`${where}: ${difference ? `DIFFERS in ${error.message}` : `ERROR ${error}`}`);
+      return 1;
+    }
+  }
+  console.log(`${total} values checked, 0 differ`);
+  return total > 0 ? 0 : 1;
+}
+
+process.exitCode = checkFiles(process.argv.slice(2));
