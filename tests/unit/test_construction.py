@@ -28,9 +28,9 @@ OS = [bytes([number]) * 64 for number in range(8)]
 class Samples:
     """What a gate would release."""
 
-    hardware: tuple = ()
-    cover: tuple = ()
-    user: tuple = ()
+    hardware: tuple[tuple[str, bytes], ...] = ()
+    cover: tuple[tuple[str, bytes], ...] = ()
+    user: tuple[tuple[str, bytes], ...] = ()
 
 
 FIRST = Samples((("quantis", b"h" * 75),))
