@@ -3,7 +3,7 @@
 The ledger keeps a digest, so that reading it does not let anybody ask for the
 cards of a hand in another's name.
 
-Spec: docs/protocol.md, "Claim".
+Spec: docs/protocol.md, "Claims".
 """
 
 from hashlib import sha256

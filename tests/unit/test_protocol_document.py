@@ -17,7 +17,8 @@ from entropyd.verify.recompute import PresentedDeck, recompute_whole_deck
 from tests.reference import naive
 from tests.unit.test_protocol_vectors import Gated
 
-TEXT = (Path(__file__).parents[2] / "docs/protocol.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs/protocol.md").read_text("utf-8")
 INPUTS = {
     "tenant",
     "table",
@@ -243,6 +244,14 @@ def test_every_label_is_written_down():
     source = Path(naive.__file__).read_text("utf-8")
     in_reference = set(re.findall(r'b"(entropyd/[a-z-]+/v1)"', source))
     assert in_reference == set(re.findall(r'"(entropyd/[a-z-]+/v1)"', TEXT))
+
+
+def test_code_refers_to_headings_that_exist():
+    """A `Spec:` clause that names this document names one of its headings."""
+    headings = "\n".join(re.findall(r"^#+ .*$", TEXT, re.MULTILINE))
+    for path in (ROOT / "entropyd").rglob("*.py"):
+        for clause in re.findall(r'docs/protocol\.md, "([^"]*)"', path.read_text("utf-8")):
+            assert clause in headings, path
 
 
 def test_links_inside_the_document_lead_somewhere():

@@ -33,11 +33,11 @@ def test_segments_end_at_249_bits_and_not_at_256(coins):
     assert expected == [len(segment) for segment in split([2] * coins)]
 
 
-@pytest.mark.parametrize("size", range(1, 433))
-def test_every_deck_size_is_cut_as_the_reference_cuts_it(size):
+def test_every_deck_size_is_cut_as_the_reference_cuts_it():
     """Production and naive reference agree on the segments of every shoe that can be asked for."""
-    expected = naive.segments_of(naive.shuffle_bounds(size))
-    assert expected == [list(segment) for segment in split_shuffle(size)]
+    for size in range(1, 433):
+        expected = naive.segments_of(naive.shuffle_bounds(size))
+        assert expected == [list(segment) for segment in split_shuffle(size)], size
 
 
 def test_known_decks_need_so_many_seeds():
