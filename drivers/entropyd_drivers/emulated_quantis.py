@@ -8,7 +8,7 @@ import itertools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import BinaryIO
 
 from entropyd_drivers import emulated_descriptors as descriptors
@@ -86,9 +86,9 @@ class EmulatedQuantis:
         self._changed = threading.Condition(threading.RLock())
         self._faults: dict[str, Fault] = {}
         self._owner: object = None
-        self._is_plugged = True
+        self._is_plugged = False
         self._is_present = False
-        self._settle()
+        self.plug()
 
     # --- the hand on the cable ---------------------------------------------
 

@@ -18,6 +18,7 @@ class Condition(Enum):
     """Why a transfer has no answer: libusb code, errno, libusb's text."""
 
     IO = (-1, errno.EIO, "Input/Output Error")
+    INVALID = (-2, errno.EINVAL, "Invalid parameter")
     DENIED = (-3, errno.EACCES, "Access denied (insufficient permissions)")
     GONE = (-4, errno.ENODEV, "No such device (it may have been disconnected)")
     NOT_FOUND = (-5, errno.ENOENT, "Entity not found")
@@ -25,6 +26,8 @@ class Condition(Enum):
     SILENT = (-7, errno.ETIMEDOUT, "Operation timed out")
     OVERFLOW = (-8, errno.EOVERFLOW, "Overflow")
     STALL = (-9, errno.EPIPE, "Pipe error")
+    INTERRUPTED = (-10, errno.EINTR, "System call interrupted (perhaps due to signal)")
+    NO_MEMORY = (-11, errno.ENOMEM, "Insufficient memory")
     NOT_SUPPORTED = (
         -12,
         errno.EOPNOTSUPP,

@@ -113,10 +113,23 @@ def _identify(device: Any) -> Candidate:
         with translated("reading the serial number", device, opening=True):
             serial = device.serial_number
     except SourceError as error:
-        return Candidate(device, None, str(error))
+        return Candidate(device, None, _reason(device, str(error)))
     if serial and all(0x21 <= ord(character) <= 0x7E for character in serial):
         return Candidate(device, serial)
     return Candidate(device, None, "it has no serial number of printable ASCII")
+
+
+def _reason(device: Any, complaint: str) -> str:
+    """Return why a device tells no serial number: better, why it cannot be opened.
+
+    pyusb turns a refused opening into "no langid" when it is asked for a string.
+    """
+    try:
+        with translated("opening", device, opening=True):
+            device.get_active_configuration()
+    except SourceError as error:
+        return str(error)
+    return complaint
 
 
 def _why_none(
