@@ -7,7 +7,8 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from entropyd.errors import InternalError
+from entropyd.entropy.source_state import SourceState
+from entropyd.errors import InternalError, SourceError
 from entropyd.ops.metrics import DRAW_OUTCOMES, GRPC_CODES, Metrics, Vocabulary
 from entropyd.ops.series import Tally
 from entropyd.ops.source_metrics import READ_FAULTS, SEVERITIES, SOURCE_STATES
@@ -164,6 +165,12 @@ def test_every_series_is_there_from_the_first_scrape(metrics):
     ]  # fmt: skip
     keys = [(f"entropyd_{name}", tuple(sorted(labels.items()))) for name, labels in expected]
     assert [key for key in keys if key not in found] == []
+
+
+def test_the_states_and_faults_are_those_of_the_sources():
+    """A state or fault that is added to the machine must get its series."""
+    assert set(SOURCE_STATES) == {str(state) for state in SourceState}
+    assert set(READ_FAULTS) == {error.reason for error in SourceError.__subclasses__()}
 
 
 def test_names_follow_the_conventions(metrics):
