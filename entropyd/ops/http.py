@@ -175,7 +175,7 @@ class _Server(ThreadingMixIn, WSGIServer):
 
     def __init__(self, address: TcpEndpoint) -> None:
         self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        # Filled by the accepting thread, emptied by the handlers; single dict operations are atomic.
+        # Filled by the accepting thread, emptied by the handlers; each dict operation is atomic.
         self._ends_s: dict[socket.socket, float] = {}
         super().__init__((address.host, address.port), _Handler)
 
