@@ -1,0 +1,25 @@
+"""Fixtures of the system tests."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.system.harness import Daemon
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A short directory: the path of a unix socket has at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="ed-") as path:
+        yield Path(path)
+
+
+@pytest.fixture
+def daemon(home: Path) -> Iterator[Daemon]:
+    """A daemon that is not started yet, and is gone when the test ends."""
+    daemon = Daemon(home)
+    yield daemon
+    if daemon.process is not None and daemon.process.poll() is None:
+        daemon.kill()
