@@ -172,6 +172,15 @@ def test_ignore_asks_for_none_and_mixes_what_is_there():
     assert gate.degraded
 
 
+def test_user_data_enters_one_seed():
+    """What one draw mixed in is gone for the next, and for the pool."""
+    gate = gate_with(samples=300)
+    four_users(gate)
+    assert [len(seed.user) for seed in released(gate, seeds=2)] == [4, 0]
+    assert [seed.user for seed in released(gate)] == [()]
+    assert gate.user_millibits(TENANT, NOW) == 0
+
+
 def test_a_tenants_users_are_its_own():
     """Another tenant's draw takes nothing from them."""
     gate = gate_with(samples=192)
