@@ -54,14 +54,18 @@ def node_binary():
     return package / ("node.exe" if sys.platform == "win32" else "bin/node")
 
 
-def check(*arguments, stdin=""):
-    """Run check.mjs; return its exit code and its lines."""
-    command = [str(node_binary()), str(CHECK), *map(str, arguments)]
+def run_node(*arguments, stdin=""):
+    """Run a script; return its exit code and its lines."""
+    command = [str(node_binary()), *map(str, arguments)]
     run = subprocess.run(
         command, input=stdin, capture_output=True, text=True, timeout=60, check=False
     )
     assert run.stderr == ""
     return run.returncode, run.stdout.splitlines()
+
+
+def check(*files, stdin=""):
+    return run_node(CHECK, *files, stdin=stdin)
 
 
 def results_of(content):
@@ -180,6 +184,22 @@ def test_what_the_check_does_not_know_is_an_error(text, complaint):
 def test_checking_nothing_fails():
     """A file without vectors does not count as agreement."""
     assert check("-", stdin='{"cases": []}') == (1, ["0 values checked, 0 differ"])
+
+
+# --- What no vector can show: refusals outside rules -------------------------
+
+
+def test_javascript_refuses_what_the_document_refuses():
+    """A draw stops at its 128th rejection, ids have their bytes, and 13.3 finds every lie."""
+    code, lines = run_node(CHECK.with_name("refusals.mjs"))
+    expected = {
+        "masked": [[False, 128], [True, 128]],
+        "word32": [[False, 128], [True, 128]],
+        "ids": [1, 128],
+        "accepted": ["none"],
+    }
+    assert code == 0
+    assert expected == json.loads(lines[0])
 
 
 # --- Three implementations on fresh cases ------------------------------------

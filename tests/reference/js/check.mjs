@@ -1,8 +1,8 @@
 // Recompute every value of vector files:  node check.mjs FILE...   (`-` is standard input)
 //
 // A FILE is one of docs/vectors/*.json, tests/vectors/protocol/hands.json, or docs/protocol.md, of
-// which the worked example is checked line by line. A value is one field of a vector that is a result.
-// Whatever this file does not know (a kind of vector, a field) is an error: nothing is passed over.
+// which the worked example is checked line by line. A value is one field of a vector that is a
+// result. Whatever this file does not know (a kind, a field) is an error: nothing is passed over.
 // Exit code 0 if all values agree, otherwise 1 with the first difference.
 
 import { readFileSync } from 'node:fs';
