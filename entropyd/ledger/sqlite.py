@@ -201,6 +201,7 @@ class SqliteLedger:
                 recover(self._path, writer)
                 prove_writable(writer)
                 self._inodes = self._read_inodes()
+                self._connect_reader()
             except BaseException:
                 close_quietly(writer)
                 raise
@@ -214,17 +215,25 @@ class SqliteLedger:
         The reading one stays: stored hands are answered on a full disk too. It
         also keeps SQLite's index of the log, in which the failed commit is not.
         """
-        self._trouble = trouble
+        with self._read_lock:
+            self._trouble = trouble
         close_quietly(self._writer)
         self._writer = None
+
+    def _connect_reader(self) -> None:
+        """Open the reading connection beside the writer: on a full disk it is too late."""
+        with self._read_lock:
+            if self._reader is None:
+                self._reader = connect(self._path)
 
     def _read(self, query: str, values: tuple[object, ...]) -> list[Row]:
         with self._read_lock, translated(self._path):
             self._refuse_closed()
             if self._reader is None:
-                # Only beside the writer: who opens first must first recover.
-                if self._writer is None:
-                    raise LedgerUnavailableError(f"ledger {self._path}: {self._trouble}")
+                # Who opens the file first must first recover it, and only the
+                # writer does. So no reader comes back before a writer has.
+                if self._trouble is not None:
+                    raise LedgerUnavailableError(self._trouble)
                 self._reader = connect(self._path)
             try:
                 return self._reader.execute(query, values).fetchall()

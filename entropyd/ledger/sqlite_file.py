@@ -63,7 +63,8 @@ PRAGMAS = (
 _REMEDIES = {
     sqlite3.SQLITE_FULL: "the disk is full: free space, dealing then goes on by itself",
     sqlite3.SQLITE_READONLY: "it cannot be written: remount its file system read-write",
-    sqlite3.SQLITE_IOERR: "the disk failed: see the kernel log; dealing goes on when it works",
+    sqlite3.SQLITE_IOERR: "the disk failed or is full: free space and see the kernel log; dealing"
+    " goes on when it works",
     sqlite3.SQLITE_BUSY: "another program holds it: close that program",
     sqlite3.SQLITE_LOCKED: "another program holds it: close that program",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check that directory and file belong to the"

@@ -1,0 +1,5 @@
+"""A failed assertion in a suite tells its values, as one in a test file does."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.contract.ledger")
