@@ -1,8 +1,11 @@
 """quantis-usb against an emulated device: the open sequence, finding, blocks, status."""
 
+import time
+
 import libusb_package
 import pytest
 import usb.backend.libusb1
+import usb.core
 
 from entropyd.errors import (
     ConfigError,
@@ -83,6 +86,21 @@ def emulator():
 @pytest.fixture
 def backend(emulator):
     return WatchedBackend([emulator])
+
+
+@pytest.fixture(autouse=True)
+def found(monkeypatch):
+    """Keep every pyusb device that was found: letting go must not be left to its finaliser."""
+    kept = []
+    find = usb.core.find
+
+    def find_and_keep(**arguments):
+        devices = list(find(**arguments))
+        kept.extend(devices)
+        return devices
+
+    monkeypatch.setattr(usb.core, "find", find_and_keep)
+    return kept
 
 
 def driver_for(backend, **settings):
@@ -322,6 +340,45 @@ def test_stall_is_cleared_but_not_retried(backend, emulator):
     reopened = driver_for(backend).open()
     assert len(reopened.read()) == 8192
     reopened.close()
+
+
+@pytest.mark.parametrize(
+    ("came", "pause_s", "expected"),
+    [
+        (0, 0, SourceProtocolError),
+        (448, 0, SourceProtocolError),
+        (1024, 0, SourceProtocolError),
+        (448, 0.12, SourceProtocolError),
+        (1024, 0.12, SourceTimeoutError),
+    ],
+)
+def test_short_packet_and_timeout_are_told_apart(backend, came, pause_s, expected):
+    """Early, or part of a packet: a short packet. Whole packets after the timeout: a timeout."""
+    device = driver_for(backend).open()
+
+    def short(*_):
+        time.sleep(pause_s)
+        return came
+
+    backend.bulk_read = short
+    with pytest.raises(expected, match=f"{came} of 8192 bytes came"):
+        device.read()
+    device.close()
+
+
+def test_gone_is_gone_for_good(backend):
+    """After ENODEV the bus is not asked again, whatever it would answer now."""
+    device = driver_for(backend).open()
+    backend.refusals["bulk_read"] = Condition.GONE
+    with pytest.raises(SourceAbsentError, match="the device is gone"):
+        device.read()
+    backend.refusals.clear()
+    calls = len(backend.calls)
+    with pytest.raises(SourceAbsentError, match="open it again"):
+        device.read()
+    assert calls == len(backend.calls)
+    device.close()
+    assert backend.open_handles == 0
 
 
 def test_old_firmware_without_the_flag(backend, emulator):
