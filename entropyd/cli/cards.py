@@ -1,5 +1,6 @@
 """Cards for a terminal."""
 
+from rich import box
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
@@ -44,7 +45,9 @@ def render_deal(deal: Deal) -> RenderableType:
 
 
 def _sources(deal: Deal) -> Table:
-    table = Table("used as", "source", "kind", "serial", "samples", "credited", "age", "health")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("used as", "source", "kind", "serial", "samples", "credited", "age", "health"):
+        table.add_column(heading, no_wrap=True)
     for use in deal.sources:
         table.add_row(
             use.use,
@@ -53,7 +56,7 @@ def _sources(deal: Deal) -> Table:
             escape(use.serial),
             str(use.samples),
             f"{use.credited_bits} bits",
-            f"{use.age_s * 1000:.1f} ms",
+            f"{use.age_s * 1000:.0f} ms",
             use.health,
         )
     return table

@@ -8,16 +8,13 @@ were dealt. Deriving it from a key of its own keeps nothing per hand.
 Spec: docs/protocol.md, "Claims".
 """
 
-import hashlib
-import hmac
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from entropyd.encoding import check_id, lp, u32
 from entropyd.errors import ConfigError
+from entropyd.hands.claim import derive_claim
 
-CLAIM_BYTES = 16
 KEY_BYTES = 32
 
 
@@ -47,13 +44,7 @@ class ClaimKey:
             hand: the hand's id.
             place: the first place of the deal that it claims; 0 for a whole deck.
         """
-        message = (
-            lp(b"entropyd/claim-key/v1")
-            + lp(check_id("key.table", table))
-            + lp(check_id("key.hand", hand))
-            + u32(place)
-        )
-        return hmac.digest(self.key, message, hashlib.sha256)[:CLAIM_BYTES]
+        return derive_claim(self.key, table, hand, place)
 
     @classmethod
     def load_or_create(cls, path: Path) -> "ClaimKey":

@@ -167,5 +167,6 @@ class Observer:
             self._states.note("dealing", f"held: {hold.why}", bad=True, detail=hold.text)
         refusals = self._refusals.take(self._clock_ns())
         if refusals is not None:
-            self._log.warning("refused in the last ten seconds", **refusals)
+            reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(refusals.items()))
+            self._log.warning("refused in the last ten seconds", reasons=reasons)
         return changed

@@ -35,12 +35,24 @@ from entropyd.hands.rules import Rules
 from entropyd.hands.whole_deck import open_deck
 from entropyd.ledger.contract import AlreadySpent, HandDraft, HandRecord, Outcome
 from entropyd.rbg.construction import OS_SAMPLE_BYTES, SeedConstruction
-from entropyd.runtime.fill_rate import FillRate
+from entropyd.runtime.fill_rate import MAX_RETRY_S, FillRate
 from entropyd.runtime.waiters import WaiterQueue
 
 # A turn of the loop draws this many hands before it lets readers, commits and callers run: about
 # 5 ms of work, far below the 50 ms that separate our answer from a caller's deadline.
 DRAWS_A_TURN = 32
+
+
+# A lost device is looked for every 3 s at the most, and is dealt from 0.2 s after it came back. A
+# failed one needs an operator: callers come back as seldom as they may.
+WAIT_FOR_SOURCE_S = {
+    HoldReason.SOURCE_LOST: 2.0,
+    HoldReason.SOURCE_FAILED: MAX_RETRY_S,
+    HoldReason.SOURCE_NOT_ALLOWED: MAX_RETRY_S,
+    HoldReason.SOURCE_STARTUP: 0.5,
+    HoldReason.SOURCE_ASSESSING: 0.5,
+    HoldReason.NOT_INSTANTIATED: 0.5,
+}
 
 
 @dataclass(frozen=True)
@@ -341,8 +353,14 @@ class Dealer:
         return EntropyHoldError(
             f"dealing is held: {text}; nothing was spent, ask again with the same request",
             why="BUSY" if hold is None else hold.why,
-            retry_after_s=self._retry_after_s(0 if hold is None else hold.needed_millibits),
+            retry_after_s=self._retry_after_hold_s(hold),
         )
+
+    def _retry_after_hold_s(self, hold: Hold | None) -> float:
+        if hold is None:
+            return self._retry_after_s(0)
+        # What came in lately tells nothing about when a source is back.
+        return WAIT_FOR_SOURCE_S.get(hold.why) or self._retry_after_s(hold.needed_millibits)
 
     def _retry_after_s(self, needed_millibits: int) -> float:
         waiting = self._undrawn_seeds * self._gate.policy.seed_millibits

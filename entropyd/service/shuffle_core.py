@@ -7,21 +7,18 @@ here has spent nothing.
 
 from collections.abc import Callable
 from functools import lru_cache
-from hashlib import sha256
 from typing import Protocol
 
 from entropyd.draw.cards import Deck, card_text
-from entropyd.encoding import lp
 from entropyd.errors import HandNotFoundError, RequestError
 from entropyd.hands.binding import hand_binding
+from entropyd.hands.claim import claim_digest
 from entropyd.hands.rules import Rules, decode, rules_hash, segments_needed
 from entropyd.ledger.contract import Event, EventKind, HandRecord
 from entropyd.runtime.dealer import Dealer, DrawOrder, judge
 from entropyd.service.identity import Call, Role
 from entropyd.v1 import shuffle_service_pb2, types_pb2
 
-CLAIM_BYTES = 16
-CLAIM_LABEL = lp(b"entropyd/claim/v1")
 ITEM_BYTES = 4
 
 
@@ -80,11 +77,11 @@ class ShuffleCore:
         """Answer `GetShuffle`. Never draws; the read goes into the ledger."""
         call.identity.require(Role.DEAL_ALL, Role.AUDIT)
         tenant, key = call.identity.tenant, request.key
-        # The form first: a malformed key is told as such and not as a hand that does not exist.
-        hand_binding(tenant, key.table, key.hand, b"")
         auditing = Role.AUDIT in call.identity.roles and not request.claim
+        # The form first: what is malformed is told as such and not as a hand that does not exist.
+        form = hand_binding(tenant, key.table, key.hand, b"")
         if not auditing:
-            _check_claim(request.claim)
+            claim_digest(form, request.claim)
         record = self._dealer.find(tenant, key.hand)
         binding = hand_binding(tenant, key.table, key.hand, rules_hash(record.draft.rules))
         if not auditing:
@@ -123,11 +120,6 @@ class ShuffleCore:
         return min(answer_by_ns, now_ns + self._max_hold_ns)
 
 
-def claim_digest(binding: bytes, claim: bytes) -> bytes:
-    """Return what the ledger keeps of a claim. Spec: docs/protocol.md, "Claims"."""
-    return sha256(CLAIM_LABEL + lp(binding) + lp(claim)).digest()
-
-
 def shuffle_message(record: HandRecord) -> shuffle_service_pb2.Shuffle:
     """Return a record as its message: the same bytes for the same record."""
     draft = record.draft
@@ -153,7 +145,6 @@ def shuffle_message(record: HandRecord) -> shuffle_service_pb2.Shuffle:
 
 
 def _order(request: shuffle_service_pb2.ShuffleRequest, tenant: str) -> DrawOrder:
-    _check_claim(request.claim)
     wanted = request.deck
     rules, encoded, digest, seeds = _rules(
         wanted.name or "standard52", wanted.decks or 1, tuple(wanted.removed)
@@ -177,12 +168,3 @@ def _rules(name: str, decks: int, removed: tuple[int, ...]) -> tuple[Rules, byte
     rules = Rules(deck=Deck(name=name, decks=decks, removed=removed))
     encoded = rules.encode()
     return rules, encoded, rules_hash(encoded), segments_needed(rules)
-
-
-def _check_claim(claim: bytes) -> None:
-    if len(claim) != CLAIM_BYTES:
-        raise RequestError(
-            "claim",
-            f"has {len(claim)} bytes; expected {CLAIM_BYTES} that only you can produce again, the"
-            " client libraries derive them (docs/protocol.md, Claims)",
-        )
