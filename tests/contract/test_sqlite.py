@@ -533,7 +533,9 @@ def test_kill_9_loses_nothing_that_was_confirmed(state):
         assert len(set(numbers)) == len(numbers)
         assert max(numbers) <= ledger.count() // 3
     ledger.close()
-    rows = sqlite3.connect(state / FILE_NAME).execute(
+    connection = sqlite3.connect(state / FILE_NAME)
+    rows = connection.execute(
         "SELECT min(sequence), max(sequence), count(*) FROM hands GROUP BY table_id"
-    )
+    ).fetchall()
+    connection.close()
     assert {(first, last == count) for first, last, count in rows} == {(1, True)}
