@@ -27,7 +27,9 @@ from entropyd.entropy.health import HealthTest
 from entropyd.entropy.policy import GatePolicy, UserShortfall
 from entropyd.entropy.source import SourceKind
 from entropyd.entropy.source_state import SourceState
+from entropyd.entropy.user import UserLimits
 from entropyd.errors import ConfigError, EntropydError, InternalError
+from entropyd.hands.known_answers import draw_known_answers
 from entropyd.ledger.contract import Event, EventKind
 from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ops.hardening import harden
@@ -71,7 +73,7 @@ def run(config: Config) -> None:
     for refused in harden(lock_memory=config.mode.production):
         get_logger("daemon").warning("hardening not to be had", what=refused)
     # Known answers before anything else: a generator that computes wrongly must not even listen.
-    run_known_answer_tests()
+    _self_test()
     plans = plan_sources(config)
     with open_ledger(config) as ledger:
         uvloop.run(Daemon(config, plans, ledger).serve())
@@ -96,7 +98,7 @@ class Daemon:
         self._metrics = _make_metrics(config, plans, self._tenants)
         self._observer = Observer(self._metrics, clock_ns=time.monotonic_ns, wall_s=time.time)
         self._gate = _make_gate(config)
-        construction = SeedConstruction(config.node.name)
+        construction = SeedConstruction(config.node.name, self_test=_self_test)
         self._writer = GroupCommitWriter(
             ledger, in_flight=lambda: self._dealer.in_flight, on_fatal=self.end
         )
@@ -340,6 +342,11 @@ class Daemon:
             self._notifier.feed()
 
 
+def _self_test() -> None:
+    """Compute every known answer, from hash to hand. Raises SelfTestError."""
+    run_known_answer_tests(draw_known_answers())
+
+
 def _make_gate(config: Config) -> Gate:
     gate = config.gate
     return Gate(
@@ -351,6 +358,7 @@ def _make_gate(config: Config) -> Gate:
             reservoir_bytes=gate.reservoir_bytes,
             allow_simulated=not config.mode.production,
             development=not config.mode.production,
+            user_limits=UserLimits(max_age_ns=gate.max_sample_age_ns),
         )
     )
 
