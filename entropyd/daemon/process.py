@@ -14,7 +14,7 @@ import os
 import pwd
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import uvloop
 
@@ -62,8 +62,13 @@ METHODS = ("Shuffle", "GetShuffle", "AddUserEntropy", "GetStatus")
 SIMULATED = frozenset({SourceKind.MOCK, SourceKind.REPLAY})
 
 
-def run(config: Config) -> None:
+def run(config: Config, *, os_random: Callable[[int], bytes] = os.getrandom) -> None:
     """Run until SIGTERM or SIGINT.
+
+    Args:
+        config: what to run.
+        os_random: the operating system's generator. No configuration reaches it: only a
+            program that calls this, to play a recorded run again, can bring another.
 
     Raises:
         EntropydError: the daemon cannot start, or had to end; the command turns
@@ -76,13 +81,19 @@ def run(config: Config) -> None:
     _self_test()
     plans = plan_sources(config)
     with open_ledger(config) as ledger:
-        uvloop.run(Daemon(config, plans, ledger).serve())
+        uvloop.run(Daemon(config, plans, ledger, os_random).serve())
 
 
 class Daemon:
     """One daemon in one event loop. Owned by the loop's thread."""
 
-    def __init__(self, config: Config, plans: Sequence[SourcePlan], ledger: SqliteLedger) -> None:
+    def __init__(
+        self,
+        config: Config,
+        plans: Sequence[SourcePlan],
+        ledger: SqliteLedger,
+        os_random: Callable[[int], bytes],
+    ) -> None:
         """Build everything; `serve` starts it."""
         self._config = config
         self._plans = plans
@@ -110,7 +121,7 @@ class Daemon:
             observer=self._observer,
             describe=self._describe,
             on_fatal=self.end,
-            os_random=os.getrandom,
+            os_random=os_random,
             clock_ns=time.monotonic_ns,
             wall_ns=time.time_ns,
             max_waiters=config.gate.max_waiters,
@@ -125,7 +136,7 @@ class Daemon:
             observer=self._observer,
             fill_rate=self._dealer.fill_rate,
             wake=self._dealer.pump,
-            os_random=os.getrandom,
+            os_random=os_random,
             clock_ns=time.monotonic_ns,
             wall_ns=time.time_ns,
         )
