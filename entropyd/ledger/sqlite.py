@@ -34,15 +34,17 @@ from entropyd.ledger.sqlite_batch import FIND, Batch, write_notes
 from entropyd.ledger.sqlite_file import (
     close_quietly,
     connect,
-    create_or_check,
-    prove_writable,
-    recover,
+    create_file,
+    mark_begun,
+    open_writer,
     translated,
 )
 from entropyd.ledger.state_dir import StateDirectory
 
 FILE_NAME = "ledger.sqlite3"
 
+# Database and write-ahead log.
+_FILES = ("", "-wal")
 _KEY_CHECK = {"binding": b"", "state": b"meta", "field": b"key_check"}
 
 
@@ -81,9 +83,10 @@ class SqliteLedger:
         """
         ledger = cls(directory, HandRows(secrets), min_free_bytes=min_free_bytes)
         try:
-            create_or_check(ledger._path)
             with translated(ledger._path):
-                ledger._check_master_key(ledger._connect_writer(), secrets)
+                create_file(ledger._path)
+                ledger._check_master_key(ledger._connect_writer(check=True), secrets)
+                mark_begun(ledger._path)
         except BaseException:
             ledger.close()
             raise
@@ -103,8 +106,8 @@ class SqliteLedger:
             self._check_room()
         try:
             with translated(self._path):
-                writer = self._connect_writer()
                 self._check_files()
+                writer = self._connect_writer()
                 if not (drafts or events or health_states):
                     return []
                 return self._transact(writer, drafts, events, health_states)
@@ -190,18 +193,16 @@ class SqliteLedger:
         self._writer = None
         self._directory.release()
 
-    def _connect_writer(self) -> sqlite3.Connection:
+    def _connect_writer(self, *, check: bool = False) -> sqlite3.Connection:
         """Return the writing connection; open it at the start and after every failed commit.
 
         Start and failure take the same way in, so it is walked every day.
         """
         if self._writer is None:
-            writer = connect(self._path)
+            writer = open_writer(self._path, check=check)
             try:
-                recover(self._path, writer)
-                prove_writable(writer)
-                self._inodes = self._read_inodes()
                 self._connect_reader()
+                self._inodes = self._read_inodes(_FILES)
             except BaseException:
                 close_quietly(writer)
                 raise
@@ -246,14 +247,16 @@ class SqliteLedger:
         if self._closed:
             raise LedgerUnavailableError(f"ledger {self._path}: is closed; ask the next daemon")
 
-    def _read_inodes(self) -> tuple[int, ...]:
-        """Return which files bear the names of database and log."""
-        return tuple(os.stat(f"{self._path}{suffix}").st_ino for suffix in ("", "-wal"))
+    def _read_inodes(self, suffixes: tuple[str, ...]) -> tuple[int, ...]:
+        """Return which files bear these names now."""
+        return tuple(os.stat(f"{self._path}{suffix}").st_ino for suffix in suffixes)
 
     def _check_files(self) -> None:
         """Refuse to write into files that lost their names: nobody would find them again."""
+        # The log goes with the last connection, which two failures can close.
+        suffixes = _FILES if self._reader or self._writer else _FILES[:1]
         try:
-            same = self._inodes == self._read_inodes()
+            same = self._inodes[: len(suffixes)] == self._read_inodes(suffixes)
         except FileNotFoundError:
             same = False
         if not same:

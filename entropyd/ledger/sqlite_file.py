@@ -156,17 +156,41 @@ def close_quietly(connection: sqlite3.Connection | None) -> None:
             connection.close()
 
 
-def recover(path: Path, connection: sqlite3.Connection) -> None:
+def open_writer(path: Path, *, check: bool) -> sqlite3.Connection:
+    """Open the writing connection: recover, check, bring up to date, and prove that it writes.
+
+    Args:
+        path: the file; it exists.
+        check: read the whole file for damage, if it is not too large.
+
+    Raises:
+        LedgerDamagedError: the file is not a sound ledger.
+        ConfigError: the file was written by a newer entropyd.
+        LedgerUnavailableError: a stranger keeps the log in use.
+        sqlite3.Error: as any statement.
+    """
+    connection = connect(path)
+    try:
+        _recover(path, connection)
+        if check:
+            _quick_check(path, connection)
+        migrate(path, connection)
+        # A page is written and synchronised, so that a repaired disk shows, and
+        # one that only reads does not pass for repaired.
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    except BaseException:
+        close_quietly(connection)
+        raise
+    return connection
+
+
+def _recover(path: Path, connection: sqlite3.Connection) -> None:
     """Make everything durable that can be read: run before anybody reads or writes.
 
     After a kill, or a commit whose fsync failed, the log may hold records that
     were never synchronised, and SQLite shows them. Shown to a caller and then
     lost with the power, such a hand would be dealt again, differently. The
     checkpoint copies the log into the database and synchronises both.
-
-    Raises:
-        sqlite3.Error: as any statement.
-        LedgerUnavailableError: a reader kept the log in use.
     """
     busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
@@ -176,40 +200,17 @@ def recover(path: Path, connection: sqlite3.Connection) -> None:
         )
 
 
-def prove_writable(connection: sqlite3.Connection) -> None:
-    """Write and synchronise one page, so that a repaired disk shows."""
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def create_or_check(path: Path) -> None:
-    """Create the ledger's file, or check the one that is there, before it is used.
-
-    Raises:
-        LedgerDamagedError: a ledger was begun here and its file is gone, or
-            the file is not a sound ledger.
-        ConfigError: the file was written by a newer entropyd.
-        LedgerUnavailableError: it cannot be opened or written now.
-    """
-    with translated(path):
-        _create_file(path)
-        connection = connect(path)
-        try:
-            recover(path, connection)
-            _quick_check(path, connection)
-            migrate(path, connection)
-        finally:
-            close_quietly(connection)
-        _mark_begun(path)
-
-
 def _begun(path: Path) -> Path:
     return path.with_name(path.name + ".begun")
 
 
-def _create_file(path: Path) -> None:
-    """Create an empty file, private from the start, unless there was a ledger before.
+def create_file(path: Path) -> None:
+    """Create an empty file, private from the start, unless there is or was a ledger.
 
-    A new file in place of a lost one would deal every spent hand again.
+    Raises:
+        LedgerDamagedError: a ledger was begun here and its file is gone. A new
+            one in its place would deal every spent hand again.
+        OSError: it cannot be created.
     """
     if path.exists():
         return
@@ -222,7 +223,7 @@ def _create_file(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _mark_begun(path: Path) -> None:
+def mark_begun(path: Path) -> None:
     """Remember beside the file that it exists.
 
     If we die before this, the file is there with its schema and no hand in it,

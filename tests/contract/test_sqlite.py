@@ -402,6 +402,25 @@ def test_a_database_locked_by_a_stranger_refuses_and_recovers(state):
     ledger.close()
 
 
+def test_a_disk_that_only_reads_does_not_pass_for_repaired(state):
+    """After a failure an empty commit writes and synchronises a page before it says yes."""
+    ledger = open_ledger(state)
+    stranger = sqlite3.connect(state / FILE_NAME, isolation_level=None)
+    # With its log in the database, recovering the ledger has nothing to write.
+    stranger.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    stranger.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerUnavailableError):
+        ledger.commit([make_draft()])
+    stranger.close()
+    with failing_writes(errno.ENOSPC, first=0), pytest.raises(LedgerUnavailableError):
+        ledger.commit([])
+    with pytest.raises(LedgerUnavailableError):
+        ledger.probe()
+    ledger.commit([])
+    ledger.probe()
+    ledger.close()
+
+
 # --- damage ------------------------------------------------------------------------
 
 
@@ -496,6 +515,22 @@ def test_a_file_taken_away_under_us_ends_dealing(state, suffix):
         ledger.probe()
     with pytest.raises(LedgerDamagedError, match="deleted or replaced while in use"):
         ledger.commit([make_draft("h2")])
+    ledger.close()
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["deleted", "replaced"])
+def test_a_file_taken_away_after_a_failure_is_not_begun_anew(state, replaced):
+    """A ledger that opens its file again takes no other one for it."""
+    ledger = open_ledger(state)
+    ledger.commit([make_draft("h1")])
+    with failing_writes(errno.EIO, first=0), pytest.raises(LedgerUnavailableError):
+        ledger.commit([make_draft("h2")])
+    (state / FILE_NAME).rename(state / "elsewhere")
+    if replaced:
+        shutil.copy(state / "elsewhere", state / FILE_NAME)
+    with pytest.raises(LedgerDamagedError, match="deleted or replaced while in use"):
+        ledger.commit([])
+    assert replaced == (state / FILE_NAME).exists()
     ledger.close()
 
 

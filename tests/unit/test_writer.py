@@ -17,6 +17,7 @@ from entropyd.errors import (
     ShuttingDownError,
 )
 from entropyd.ledger.contract import AlreadySpent, Event, EventKind, Ledger, Recorded
+from entropyd.runtime import quiet_rule, writer
 from entropyd.runtime.quiet_rule import MAX_BATCH_ROWS
 from entropyd.runtime.writer import MAX_WAITING_NOTES, GroupCommitWriter
 from tests.fakes.drafts import make_draft
@@ -128,13 +129,32 @@ def test_a_burst_shares_one_commit(play):
         ledger.open_door()
         bench = Bench(ledger)
         bench.in_flight = 64
-        answers = []
-        for number in range(64):
-            answers.append(bench.writer.submit(make_draft(f"h{number}")))
-            await asyncio.sleep(0)
+        answers = [bench.writer.submit(make_draft(f"h{number}")) for number in range(64)]
         outcomes = await asyncio.gather(*answers)
         assert [64] == [len(batch) for batch in ledger.batches]
         assert list(range(1, 65)) == [outcome.record.sequence for outcome in outcomes]
+        await bench.writer.stop()
+
+    play(scenario)
+
+
+def test_every_arrival_makes_the_batch_wait_anew(play, monkeypatch):
+    """The quiet rule in slow motion, 0.2 s of quiet: calls 0.1 s apart share a commit."""
+    monkeypatch.setattr(quiet_rule, "QUIET_NS", 200_000_000)
+    monkeypatch.setattr(writer, "QUIET_NS", 200_000_000)
+    monkeypatch.setattr(quiet_rule, "MAX_WAIT_NS", 10_000_000_000)
+
+    async def scenario() -> None:
+        ledger = GatedLedger(MemoryLedger())
+        ledger.open_door()
+        bench = Bench(ledger)
+        bench.in_flight = 5
+        answers = []
+        for number in range(5):
+            answers.append(bench.writer.submit(make_draft(f"h{number}")))
+            await asyncio.sleep(0.1)
+        await asyncio.gather(*answers)
+        assert [5] == [len(batch) for batch in ledger.batches]
         await bench.writer.stop()
 
     play(scenario)
@@ -229,15 +249,17 @@ def test_notes_of_a_failed_commit_are_offered_again_in_order(play):
     """Also when only a retry, and no draw, comes after it; a newer health state wins."""
 
     async def scenario() -> None:
-        ledger = FaultyLedger(MemoryLedger())
-        ledger.fail_not_written = 2
+        faulty = FaultyLedger(MemoryLedger())
+        faulty.fail_not_written = 2
+        ledger = GatedLedger(faulty)
         bench = Bench(ledger)
         bench.writer.note(ALARM)
         bench.writer.store_health("q1", "old")
         bench.writer.store_health("q2", "kept")
-        await until(lambda: bench.writer.stats.failures == 1)
+        await until(lambda: ledger.batches != [])
         bench.writer.note(RESET)
         bench.writer.store_health("q1", "new")
+        ledger.open_door()
         await until(lambda: bench.writer.stats.commits == 1)
         assert [ALARM, RESET] == ledger.events()
         assert {"q1": "new", "q2": "kept"} == ledger.health_states()
