@@ -10,12 +10,14 @@ Owned by the event loop's thread. The order of effects is the whole point:
     answer    from the record, never from the draw
 
 A caller that gives up while waiting leaves nothing behind. One that gives up
-after the draw does not stop the record: the retry finds it.
+after the draw, or whose time is over then, does not stop the record: the retry
+finds it.
 """
 
 import asyncio
 import contextlib
 import hmac
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -43,7 +45,7 @@ from entropyd.runtime.waiters import WaiterQueue
 DRAWS_A_TURN = 32
 
 
-# A lost device is looked for every 3 s at the most, and is dealt from 0.2 s after it came back. A
+# A lost device is looked for every 3.2 s at least, and is dealt from 0.2 s after it came back. A
 # failed one needs an operator: callers come back as seldom as they may.
 WAIT_FOR_SOURCE_S = {
     HoldReason.SOURCE_LOST: 2.0,
@@ -115,9 +117,9 @@ class DealerObserver(Protocol):
 
 
 class _Waiter:
-    """One caller of one undrawn hand."""
+    """One caller of one undrawn hand, and whoever else asks for the same hand meanwhile."""
 
-    __slots__ = ("arrived_ns", "future", "order", "timer")
+    __slots__ = ("arrived_ns", "drawn", "future", "order")
 
     def __init__(
         self, order: DrawOrder, arrived_ns: int, future: "asyncio.Future[Outcome]"
@@ -125,7 +127,8 @@ class _Waiter:
         self.order = order
         self.arrived_ns = arrived_ns
         self.future = future
-        self.timer: asyncio.TimerHandle | None = None
+        # From the draw on nothing but the ledger ends it: the hand is on its way to being spent.
+        self.drawn = False
 
 
 class Dealer:
@@ -177,7 +180,9 @@ class Dealer:
             capacity=max_waiters, share=max(1, max_waiters // tenants)
         )
         self._undrawn_seeds = 0
-        self._drawing: dict[tuple[str, str], asyncio.Future[Outcome]] = {}
+        self._drawing: dict[tuple[str, str], _Waiter] = {}
+        # Calls that wait for another call's draw, by tenant: bounded like those that wait for one.
+        self._followers: Counter[str] = Counter()
         self._pump_scheduled = False
         self._draining = False
         self.fill_rate = FillRate()
@@ -219,9 +224,12 @@ class Dealer:
         Raises:
             HandSpentError: drawn with another claim or other parameters; nothing was drawn.
             EntropyHoldError: the gate did not open in time; nothing was spent.
-            OverloadError: the queue is full; nothing was spent.
+            OverloadError: too many wait, in the queue or for this hand; nothing was spent.
             ShuttingDownError: the daemon drains, and the hand was never drawn; nothing was spent.
-            LedgerUnavailableError: not confirmed; nothing was shown, asking again is safe.
+            LedgerUnavailableError: not confirmed, or not in time; nothing was shown, asking
+                again is safe.
+            LedgerDamagedError: the stored hand contradicts itself. Fatal.
+            InternalError: the draw failed; nothing was spent. Fatal: nothing is drawn any more.
         """
         self.in_flight += 1
         self._idle.clear()
@@ -242,17 +250,21 @@ class Dealer:
         key = (order.tenant, order.hand)
         # Another call for this hand is being drawn: whatever becomes of it decides about this one.
         while (other := self._drawing.get(key)) is not None:
-            await self._until(other, answer_by_ns)
+            await self._follow(other, order, answer_by_ns)
         record = self._hands.find(order.tenant, order.hand)
         if record is not None:
             return Dealt(judge(record, order.binding, order.claim_digest), replayed=True)
-        waiter = self._enqueue(order, answer_by_ns)
+        waiter = self._enqueue(order)
         try:
-            # Shielded: a caller that hangs up must not cancel a draw on its way to the ledger.
-            outcome = await asyncio.shield(waiter.future)
+            await self._until_decided(waiter, answer_by_ns)
         except asyncio.CancelledError:
             self._give_up(waiter, ShuttingDownError("the caller hung up"))
             raise
+        if not waiter.future.done():
+            error = self._out_of_time(waiter)
+            self._give_up(waiter, error)
+            raise error
+        outcome = waiter.future.result()
         if isinstance(outcome, AlreadySpent):
             judged = judge(outcome.record, order.binding, order.claim_digest)
             return Dealt(judged, replayed=True)
@@ -269,55 +281,62 @@ class Dealer:
             raise HandNotFoundError(f"hand {hand!r} was never drawn here; Shuffle draws it")
         return record
 
-    def _enqueue(self, order: DrawOrder, answer_by_ns: int) -> _Waiter:
+    def _enqueue(self, order: DrawOrder) -> _Waiter:
         if self._draining:
             raise ShuttingDownError("the daemon is stopping; ask again when it is back")
         if not self._queue.has_room(order.tenant):
-            raise OverloadError(
-                f"{len(self._queue)} callers wait for entropy and tenant {order.tenant!r} may have"
-                f" {self._queue.share} of them; ask again later",
-                retry_after_s=self._retry_after_s(0),
-            )
+            raise self._overload_error(len(self._queue), order.tenant)
         loop = asyncio.get_running_loop()
-        now_ns = self._clock_ns()
-        waiter = _Waiter(order, now_ns, loop.create_future())
-        waiter.timer = loop.call_later(
-            max(0, answer_by_ns - now_ns) / 1e9, self._out_of_time, waiter
-        )
-        self._drawing[order.tenant, order.hand] = waiter.future
+        waiter = _Waiter(order, self._clock_ns(), loop.create_future())
+        self._drawing[order.tenant, order.hand] = waiter
         self._queue.add(order.tenant, waiter)
         self._undrawn_seeds += order.seeds
         self.pump()
         return waiter
 
-    async def _until(self, other: "asyncio.Future[Outcome]", answer_by_ns: int) -> None:
+    async def _follow(self, other: _Waiter, order: DrawOrder, answer_by_ns: int) -> None:
         """Wait until another call's draw is decided, or this call's time is over."""
-        left_s = (answer_by_ns - self._clock_ns()) / 1e9
-        done, _ = await asyncio.wait({other}, timeout=max(0.0, left_s))
-        if not done:
-            raise self._hold_error("another call for this hand is being drawn")
+        tenant = order.tenant
+        if self._followers[tenant] >= self._queue.share:
+            raise self._overload_error(self._followers[tenant], tenant)
+        self._followers[tenant] += 1
+        try:
+            await self._until_decided(other, answer_by_ns)
+        finally:
+            self._followers[tenant] -= 1
+        if not other.future.done():
+            raise self._out_of_time(other)
+
+    async def _until_decided(self, waiter: _Waiter, answer_by_ns: int) -> None:
+        """Wait until a draw is decided or the time is over. A caller that hangs up ends neither.
+
+        As `asyncio.wait` with a timeout, in half of its time.
+        """
+        loop = asyncio.get_running_loop()
+        over: asyncio.Future[None] = loop.create_future()
+
+        def wake(_decided: "asyncio.Future[Outcome] | None" = None) -> None:
+            if not over.done():
+                over.set_result(None)
+
+        waiter.future.add_done_callback(wake)
+        timer = loop.call_later(max(0, answer_by_ns - self._clock_ns()) / 1e9, wake)
+        try:
+            await over
+        finally:
+            timer.cancel()
+            waiter.future.remove_done_callback(wake)
 
     # --- waiting -----------------------------------------------------------
 
     def pump(self) -> None:
         """Draw for as many waiters as the gate releases seeds for. Safe to call at any time."""
         for _ in range(DRAWS_A_TURN):
-            waiter = self._queue.first()
-            if waiter is None:
-                return
-            order = waiter.order
-            released = self._gate.try_release(order.tenant, order.seeds, self._clock_ns())
-            if isinstance(released, Hold):
-                return
-            self._queue.serve(order.tenant, waiter)
-            self._undrawn_seeds -= order.seeds
             try:
-                self._draw(waiter, released)
-            except EntropydError as error:
-                # The samples are spent, nothing is recorded and nothing was shown: the hand id is
-                # as unspent as before. No draw of ours can fail, so the daemon ends.
-                self._fail(waiter, error)
-                self._on_fatal(error)
+                if not self._draw_next():
+                    return
+            except Exception as error:  # noqa: BLE001  no draw of ours can fail, so the daemon ends
+                self._end(_fatal(error))
                 return
         if not self._pump_scheduled:
             self._pump_scheduled = True
@@ -327,10 +346,38 @@ class Dealer:
         self._pump_scheduled = False
         self.pump()
 
-    def _out_of_time(self, waiter: _Waiter) -> None:
+    def _draw_next(self) -> bool:
+        """Draw for the first waiter that the gate has seeds for. Return whether there was one."""
+        for waiter in self._queue.firsts():
+            order = waiter.order
+            released = self._gate.try_release(order.tenant, order.seeds, self._clock_ns())
+            if not isinstance(released, Hold):
+                self._queue.serve(order.tenant, waiter)
+                self._undrawn_seeds -= order.seeds
+                self._draw(waiter, released)
+                return True
+            # What a tenant's users owe is its own affair. All else that can be short is common to
+            # all: whoever came after must not take it from a draw of many seeds that gathers it.
+            if released.why is not HoldReason.USER_SHORT:
+                return False
+        return False
+
+    def _end(self, error: EntropydError) -> None:
+        """End the daemon. What failed is not tried again: nobody else is drawn for."""
+        self.drain()
+        self.dismiss_waiters()
+        self._on_fatal(error)
+
+    def _out_of_time(self, waiter: _Waiter) -> EntropydError:
+        """Return what a caller is told whose time is over before the draw was decided."""
+        if waiter.drawn:
+            return LedgerUnavailableError(
+                "the hand is drawn and the ledger has not confirmed it yet; nothing was shown,"
+                " ask again with the same request"
+            )
         hold = self._gate.check(waiter.order.tenant, waiter.order.seeds, self._clock_ns())
         text = hold.text if hold is not None else "others were served first"
-        self._give_up(waiter, self._hold_error(text, hold))
+        return self._hold_error(text, hold)
 
     def _give_up(self, waiter: _Waiter, error: EntropydError) -> None:
         """End a waiter that was not drawn for. One that was goes on to the ledger."""
@@ -345,11 +392,16 @@ class Dealer:
         waiter.future.exception()  # looked at: nobody may be left to await it
 
     def _settle(self, waiter: _Waiter) -> None:
-        if waiter.timer is not None:
-            waiter.timer.cancel()
         self._drawing.pop((waiter.order.tenant, waiter.order.hand), None)
 
-    def _hold_error(self, text: str, hold: Hold | None = None) -> EntropyHoldError:
+    def _overload_error(self, waiting: int, tenant: str) -> OverloadError:
+        return OverloadError(
+            f"{waiting} callers wait and tenant {tenant!r} may have {self._queue.share} of them;"
+            " nothing was spent, ask again later",
+            retry_after_s=self._retry_after_s(0),
+        )
+
+    def _hold_error(self, text: str, hold: Hold | None) -> EntropyHoldError:
         return EntropyHoldError(
             f"dealing is held: {text}; nothing was spent, ask again with the same request",
             why="BUSY" if hold is None else hold.why,
@@ -369,8 +421,23 @@ class Dealer:
     # --- drawing and recording --------------------------------------------
 
     def _draw(self, waiter: _Waiter, released: Sequence[GatedSeed]) -> None:
-        """Draw and hand over to the ledger. The samples are spent from here on, come what may."""
-        order = waiter.order
+        """Draw and hand over to the ledger. The samples are spent from here on, come what may.
+
+        Raises:
+            Exception: nothing was recorded and nothing was shown: the hand id is as unspent as
+                before. Nothing may be drawn any more.
+        """
+        waiter.drawn = True
+        try:
+            draft = self._draft(waiter.order, released)
+            recording = self._writer.submit(draft)
+        except Exception as error:
+            self._fail(waiter, _fatal(error))
+            raise
+        recording.add_done_callback(lambda done: self._recorded(waiter, done))
+
+    def _draft(self, order: DrawOrder, released: Sequence[GatedSeed]) -> HandDraft:
+        """Draw a hand that nobody has seen yet."""
         os_samples = [self._os_random(OS_SAMPLE_BYTES) for _ in released]
         drawn = self._construction.seed_draw(order.binding, released, os_samples)
         deck = open_deck(
@@ -381,7 +448,7 @@ class Dealer:
             salt_key=drawn.salt_key,
         )
         wall_ns = self._wall_ns()
-        draft = HandDraft(
+        return HandDraft(
             tenant=order.tenant,
             table=order.table,
             hand=order.hand,
@@ -399,8 +466,6 @@ class Dealer:
             salt_key=drawn.salt_key,
             drawn_at_ns=wall_ns,
         )
-        # From here the timer must not end the waiter: the hand is on its way to being spent.
-        self._writer.submit(draft).add_done_callback(lambda done: self._recorded(waiter, done))
 
     def _recorded(self, waiter: _Waiter, done: "asyncio.Future[Outcome]") -> None:
         """The commit ended: answer from the record, or say that there may be none."""
@@ -430,6 +495,15 @@ class Dealer:
         """Send away everybody who still waits for the gate. Nothing of theirs was spent."""
         while (waiter := self._queue.first()) is not None:
             self._give_up(waiter, ShuttingDownError("the daemon is stopping; ask again"))
+
+
+def _fatal(error: Exception) -> EntropydError:
+    """Return what the daemon ends with, and the caller of the failed draw is told."""
+    if isinstance(error, EntropydError):
+        return error
+    defect = InternalError(f"a draw ended with {type(error).__name__}; nothing was recorded")
+    defect.__cause__ = error
+    return defect
 
 
 def _outcome(error: BaseException) -> str:

@@ -60,15 +60,12 @@ class WaiterQueue(Generic[T]):
             return next(iter(mine))
         return None
 
-    def ahead_of(self, tenant: str) -> int:
-        """Return how many at most are served before a new waiter of `tenant`."""
-        mine = len(self._tenants.get(tenant, {}))
-        return mine + sum(
-            min(len(theirs), mine + 1) for name, theirs in self._tenants.items() if name != tenant
-        )
+    def firsts(self) -> list[T]:
+        """Return the first waiter of every tenant, in the order of their turns."""
+        return [next(iter(mine)) for mine in self._tenants.values()]
 
     def serve(self, tenant: str, waiter: T) -> None:
-        """Take out the waiter that `first` returned, and give the turn to the next tenant."""
+        """Take out a tenant's first waiter, and let the other tenants go before its next one."""
         self.discard(tenant, waiter)
         if tenant in self._tenants:
             self._tenants.move_to_end(tenant)
@@ -83,12 +80,3 @@ class WaiterQueue(Generic[T]):
         if not mine:
             del self._tenants[tenant]
         return True
-
-    def drain(self) -> list[T]:
-        """Take out everybody, in the order in which they would have been served."""
-        left: list[T] = []
-        while (waiter := self.first()) is not None:
-            tenant = next(iter(self._tenants))
-            self.serve(tenant, waiter)
-            left.append(waiter)
-        return left
