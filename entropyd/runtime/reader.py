@@ -166,7 +166,10 @@ class Reader(threading.Thread):
         )
 
     def _backoff_s(self, failures: int) -> float:
-        """Seconds to wait before the next attempt, spread so that readers do not march in step."""
+        """Seconds to wait before the next attempt, spread so that readers do not march in step.
+
+        At most a quarter less than the full back-off, and never more.
+        """
         doublings = min(failures - 1, MAX_BACKOFF_DOUBLINGS)
         jitter = (self._clock_ns() % 1_000_000) / 1_000_000  # 0 to 1, from the clock's low digits
-        return FIRST_BACKOFF_S * (1 << doublings) * (0.75 + 0.5 * jitter)
+        return FIRST_BACKOFF_S * (1 << doublings) * (1 - jitter / 4)

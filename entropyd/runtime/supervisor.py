@@ -10,6 +10,9 @@ from entropyd.entropy.entropy_source import EntropySource
 from entropyd.entropy.source import Driver
 from entropyd.runtime.reader import Reader, Report
 
+# Letting go of a device takes a moment after its last read.
+CLOSING_S = 0.2
+
 
 class Supervisor:
     """Owns the readers, one a source."""
@@ -32,6 +35,8 @@ class Supervisor:
                 on the thread that calls `check`.
         """
         self._on_dead = on_dead
+        self._clock_ns = clock_ns
+        self._stopping = False
         self._readers = {
             source.info.source_id: Reader(source, driver, post=post, clock_ns=clock_ns)
             for source, driver in sources
@@ -45,6 +50,8 @@ class Supervisor:
 
     def check(self) -> None:
         """Replace every reader that died. Called every half second."""
+        if self._stopping:
+            return
         for source_id, reader in self._readers.items():
             if reader.is_alive():
                 continue
@@ -58,14 +65,17 @@ class Supervisor:
         return {f"reader:{name}": reader.progress for name, reader in self._readers.items()}
 
     def ask_to_stop(self) -> None:
-        """Ask every reader to end, without waiting."""
+        """Ask every reader to end, without waiting. None is replaced from now on."""
+        self._stopping = True
         for reader in self._readers.values():
             reader.stop()
 
     def join(self) -> list[str]:
-        """Wait for every reader, each for one read period, and return who is still running."""
-        for reader in self._readers.values():
-            if reader.ident is not None:
-                # Twice: a read may have begun just before the stop, and closing takes a moment.
-                reader.join(2 * reader.driver.read_period_s)
+        """Wait for all readers, at most two read periods in all, and return who still runs."""
+        started = [reader for reader in self._readers.values() if reader.ident is not None]
+        # Twice: a read may have begun just before the stop.
+        period_s = max((reader.driver.read_period_s for reader in started), default=0.0)
+        ends_ns = self._clock_ns() + int((2 * period_s + CLOSING_S) * 1e9)
+        for reader in started:
+            reader.join(max(0, ends_ns - self._clock_ns()) / 1e9)
         return [name for name, reader in self._readers.items() if reader.is_alive()]
