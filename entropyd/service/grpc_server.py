@@ -192,7 +192,8 @@ class Listener:
             group: its group id; -1 leaves it as it is.
 
         Raises:
-            ConfigError: the address is taken or cannot be bound. Nothing is served.
+            ConfigError: the address is taken, cannot be bound or not be given to its owner and
+                group. Nothing is served.
         """
         path = self._socket_path()
         if path is not None:
@@ -205,8 +206,7 @@ class Listener:
             raise _cannot_bind(self.address)
         if path is not None:
             # The process's umask made it 0700 or tighter until here: nobody else got in before.
-            os.chown(path, owner, group)
-            path.chmod(mode)
+            _hand_over(path, mode=mode, owner=owner, group=group)
         await self._server.start()
 
     async def set_serving(self, *, process: bool, dealing: bool) -> None:
@@ -243,9 +243,27 @@ def _cannot_bind(address: str) -> ConfigError:
     )
 
 
+def _hand_over(path: Path, *, mode: int, owner: int, group: int) -> None:
+    """Let those in who may use a socket."""
+    try:
+        os.chown(path, owner, group)
+        path.chmod(mode)
+    except OSError as error:
+        raise ConfigError(
+            f"listener unix:{path}: cannot be given to its owner and group ({error.strerror});"
+            " name a `group` that the daemon is in, and no `owner`"
+        ) from error
+
+
 def _lock_socket(path: Path) -> int:
     """Hold the name of a unix socket: gRPC removes a socket file that it finds, in use or not."""
-    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on unix:{path}: {error.strerror}; make its directory, writable for the"
+            " daemon, or choose another `address` in [[listener]]"
+        ) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
