@@ -61,6 +61,7 @@ TABLE: tuple[tuple[type[EntropydError], grpc.StatusCode], ...] = (
     (ConfigError, grpc.StatusCode.INTERNAL),
     (VerificationError, grpc.StatusCode.INTERNAL),
     (InternalError, grpc.StatusCode.INTERNAL),
+    (EntropydError, grpc.StatusCode.INTERNAL),
 )
 
 
