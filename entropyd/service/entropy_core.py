@@ -84,10 +84,6 @@ class EntropyCore:
     ) -> entropy_service_pb2.AddUserEntropyResponse:
         """Answer `AddUserEntropy`."""
         call.identity.require(Role.CONTRIBUTE)
-        if bool(request.blob) == bool(request.events):
-            raise RequestError(
-                "blob", "give exactly one of `blob` and `events`, with something in it"
-            )
         tenant, now_ns = call.identity.tenant, self._clock_ns()
         try:
             added = self._add(request, tenant, now_ns)
@@ -130,7 +126,9 @@ class EntropyCore:
         self, request: entropy_service_pb2.AddUserEntropyRequest, tenant: str, now_ns: int
     ) -> Added:
         if bool(request.blob) == bool(request.events):
-            raise RequestError("blob", "give exactly one of blob and events, and not an empty one")
+            raise RequestError(
+                "blob", "give exactly one of `blob` and `events`, and not an empty one"
+            )
         if request.blob:
             return self._gate.add_user_blob(tenant, request.user, request.blob, now_ns)
         events = [(event.x, event.y, event.time_us) for event in request.events]

@@ -5,6 +5,7 @@ caller without the role learns nothing of what exists, and whatever is refused
 here has spent nothing.
 """
 
+import json
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
@@ -88,11 +89,15 @@ class ShuffleCore:
             judge(record, binding, claim_digest(binding, request.claim))
         elif binding != record.draft.binding:
             raise HandNotFoundError(f"hand {key.hand!r} was not drawn at table {key.table!r}")
+        # The role that let the call in: an auditor who shows a claim is still an auditor.
+        role = (
+            Role.DEAL_ALL if Role.DEAL_ALL in call.identity.roles and not auditing else Role.AUDIT
+        )
         self._events.note(
             Event(
                 kind=EventKind.HAND_READ,
                 subject=f"{tenant}/{key.hand}",
-                detail='{"role": "audit"}' if auditing else '{"role": "deal_all"}',
+                detail=json.dumps({"role": role}),
                 at_ns=self._wall_ns(),
             )
         )
