@@ -9,6 +9,7 @@ Spec: docs/protocol.md, "Claims".
 """
 
 import os
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,6 +57,7 @@ class ClaimKey:
 
         Raises:
             ConfigError: the file is readable by others, or does not hold 32 bytes.
+            OSError: it can be neither read nor made, for want of a directory or of permission.
         """
         try:
             return cls._load(path)
@@ -75,8 +77,9 @@ class ClaimKey:
 
 
 def _create(path: Path) -> None:
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    # A name of its own (and mode 0600) for every attempt: neither another thread nor what a crash
+    # left behind is in the way.
+    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             # The caller's own secret and never a draw: the system's generator is right here.

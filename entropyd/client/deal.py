@@ -118,7 +118,8 @@ class Refusal(Exception):  # noqa: N818  it is what the daemon answered, not a f
         code: gRPC status code.
         reason: UPPER_SNAKE, stable, such as "ENTROPY_HOLD"; empty when the daemon was not reached.
         field: path of the offending field of a bad request; empty otherwise.
-        retry_after_s: when to ask again with the same request; None if asking again is pointless.
+        retry_after_s: when to ask again with the same request, as the daemon says; None if it
+            does not: asking again is pointless, or (code UNAVAILABLE) it was not reached.
     """
 
     def __init__(
