@@ -1,7 +1,7 @@
 """`entropyctl`: asks a running daemon, as any other client would.
 
 Exit codes: 0 answered, 1 refused (the text says why and what to do), 2 wrong
-usage, 3 not reached.
+usage (also of a file or an id), 3 not reached.
 """
 
 import json
@@ -12,18 +12,24 @@ from typing import Annotated
 import grpc
 import typer
 from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from entropyd.cli.cards import render_deal
 from entropyd.client import Client, Deal, Refusal
+from entropyd.errors import ConfigError, RequestError
 from entropyd.v1 import entropy_service_pb2, types_pb2
 
-app = typer.Typer(no_args_is_help=True, add_completion=True, help=__doc__)
+# Typer's own tracebacks show local variables: the claim key is one.
+app = typer.Typer(
+    no_args_is_help=True, add_completion=True, help=__doc__, pretty_exceptions_enable=False
+)
 
 DEFAULT_TARGET = "unix:/run/entropyd/poker.sock"
 EXIT_REFUSED = 1
+EXIT_USAGE = 2
 EXIT_NOT_REACHED = 3
 
 Target = Annotated[
@@ -61,7 +67,7 @@ def status(
     with _connect(target, claim_key_file) as client:
         answer = client.status(timeout_s=timeout)
     if as_json:
-        _print_json(MessageToDict(answer, preserving_proto_field_name=True))
+        _print_json(_as_dict(answer))
         return
     _print_status(answer)
 
@@ -102,7 +108,7 @@ def add_entropy(
     with _connect(target, claim_key_file) as client:
         answer = client.add_user_entropy(user, blob=blob, timeout_s=timeout)
     if as_json:
-        _print_json(MessageToDict(answer, preserving_proto_field_name=True))
+        _print_json(_as_dict(answer))
         return
     Console().print(
         f"taken, estimated at {_bits(answer.estimated_millibits)} bits;"
@@ -110,9 +116,16 @@ def add_entropy(
     )
 
 
+def _as_dict(message: Message) -> dict[str, object]:
+    """Return a message as JSON with every field: a program must not take "no" for "not said"."""
+    return MessageToDict(
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+
+
 def _deal_as_dict(deal: Deal) -> dict[str, object]:
     """Return the stored message as JSON, with the cards as people and programs read them."""
-    answer: dict[str, object] = MessageToDict(deal.message, preserving_proto_field_name=True)
+    answer = _as_dict(deal.message)
     answer["cards"] = list(deal.card_ids)
     answer["text"] = " ".join(deal.cards)
     for name in ("commitment", "deck_root", "open_hash", "items"):
@@ -175,6 +188,10 @@ def main() -> None:
             print(f"entropyctl: ask again in {refusal.retry_after_s:.1f} s", file=sys.stderr)
         reached = refusal.reason or refusal.code is not grpc.StatusCode.UNAVAILABLE
         sys.exit(EXIT_REFUSED if reached else EXIT_NOT_REACHED)
+    except (ConfigError, RequestError, OSError) as error:
+        # The claim key, the file of user entropy, or an id that no daemon would take.
+        print(f"entropyctl: {error}", file=sys.stderr)
+        sys.exit(EXIT_USAGE)
 
 
 if __name__ == "__main__":

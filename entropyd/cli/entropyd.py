@@ -6,6 +6,7 @@ service manager starts it again.
 """
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,10 @@ from entropyd import daemon
 from entropyd.config import load
 from entropyd.errors import ConfigError, EntropydError, LedgerConflictError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+# Typer's own tracebacks show local variables: keys and seeds are some.
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False
+)
 
 # sysexits.h: EX_SOFTWARE, EX_TEMPFAIL, EX_CONFIG
 EXIT_SOFTWARE = 70
@@ -66,6 +70,9 @@ def main() -> None:
         sys.exit(EXIT_LOCKED)
     except EntropydError as error:
         print(f"entropyd: {error}", file=sys.stderr)
+        sys.exit(EXIT_SOFTWARE)
+    except Exception:  # noqa: BLE001  the one catch-all of the process: 1 would be nobody's code
+        traceback.print_exc()
         sys.exit(EXIT_SOFTWARE)
 
 
