@@ -198,6 +198,8 @@ class Daemon:
         listeners: list[grpc_server.Listener] = []
         try:
             await self._listen(listeners)
+            # Judged before anybody can ask: /readyz never says yes for want of a judgement.
+            self._judge()
             self._http.start()
             self._supervisor.start()
             self._notifier.ready("started, waiting for entropy")
@@ -254,8 +256,8 @@ class Daemon:
         self._metrics.heartbeat(at_unix_s=time.time())
         self._intake.cycle()
         self._dealer.pump()
-        hold = self._dealer.hold_for_any(self._tenants)
-        if self._observer.judged(hold, self._dealer.waiters):
+        if self._judge():
+            hold = self._observer.hold
             for listener in listeners:
                 await listener.set_serving(process=True, dealing=hold is None)
             self._notifier.status("dealing" if hold is None else f"holding: {hold.text}")
@@ -263,6 +265,11 @@ class Daemon:
             self._supervisor.check()
             self._show_levels()
         self._feed()
+
+    def _judge(self) -> bool:
+        """Find out whether dealing is possible, and return whether that changed."""
+        hold = self._dealer.hold_for_any(self._tenants)
+        return self._observer.judged(hold, self._dealer.waiters)
 
     async def _stop(self, listeners: Sequence[grpc_server.Listener]) -> None:
         """Let draws in flight end, then take everything down in the order of the data's way."""

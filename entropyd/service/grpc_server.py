@@ -9,16 +9,16 @@ defect: it is logged by its type, told as INTERNAL, and ends the daemon.
 import asyncio
 import fcntl
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import grpc
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from entropyd.errors import ConfigError, EntropydError, InternalError
+from entropyd.errors import ConfigError, EntropydError, InternalError, RequestError
 from entropyd.service.entropy_core import EntropyCore
 from entropyd.service.error_table import answer
 from entropyd.service.identity import Call, Identity
@@ -41,6 +41,10 @@ ENTROPY_SERVICE = "entropyd.v1.EntropyService"
 # of 54 cards, about 5 KiB. Metadata of stock clients is below 1 KiB.
 MAX_MESSAGE_BYTES = 64 * 1024
 MAX_METADATA_BYTES = 8 * 1024
+# Calls that gRPC took off the wire and our loop has not reached yet. Beyond 1,000, its default, it
+# ends some of them with CANCELLED, which no client may retry: the refusal must be ours, so this is
+# four times the queue of the default `max_waiters`.
+MAX_PENDING_CALLS = 16_384
 
 SERVER_OPTIONS: tuple[tuple[str, int], ...] = (
     # Without this a second daemon would share the port unseen: two ledgers, two decks for a hand.
@@ -48,6 +52,8 @@ SERVER_OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_metadata_size", MAX_METADATA_BYTES),
+    ("grpc.server.max_pending_requests", MAX_PENDING_CALLS),
+    ("grpc.server.max_pending_requests_hard_limit", MAX_PENDING_CALLS),
     # Our client pings every 30 s; the default minimum of 300 s would cut it off.
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
@@ -60,6 +66,46 @@ class CallObserver(Protocol):
     def called(self, method: str, code: str, seconds: float, reason: str) -> None:
         """Note that a call ended. Called on the loop's thread; must not block."""
         ...
+
+
+class Malformed:
+    """What stands for a request whose bytes are no message of its method."""
+
+
+class _Parser:
+    """Takes the generated handlers on their way to a server, and sees to their parsing.
+
+    Left to gRPC, bytes that do not parse are UNKNOWN to the caller, and a
+    traceback in the log for everybody who sends some.
+    """
+
+    def __init__(self, server: grpc.aio.Server) -> None:
+        self._server = server
+
+    def add_generic_rpc_handlers(self, handlers: Sequence[Any]) -> None:
+        """Leave them out: they are the registered ones under another name."""
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+        """Hand on each handler with a parser that does not raise."""
+        self._server.add_registered_method_handlers(
+            service,
+            {
+                method: handler._replace(
+                    request_deserializer=_parser_of(handler.request_deserializer)
+                )
+                for method, handler in handlers.items()
+            },
+        )
+
+
+def _parser_of(parse: Callable[[bytes], Message]) -> Callable[[bytes], Message | Malformed]:
+    def parse_or_say_so(raw: bytes) -> Message | Malformed:
+        try:
+            return parse(raw)
+        except DecodeError:
+            return Malformed()
+
+    return parse_or_say_so
 
 
 class Adapter:
@@ -90,7 +136,7 @@ class Adapter:
         self,
         method: str,
         handler: Callable[[Request, Call], Awaitable[Response]],
-        request: Request,
+        request: Request | Malformed,
         context: Context,
     ) -> Response:
         """Run `handler` for one call and translate what it raises."""
@@ -100,7 +146,7 @@ class Adapter:
         deadline_ns = None if left_s is None else began_ns + int(left_s * 1e9)
         code, reason = grpc.StatusCode.OK, ""
         try:
-            return await handler(request, Call(self._identity, deadline_ns))
+            return await handler(_well_formed(request), Call(self._identity, deadline_ns))
         except EntropydError as error:
             told = answer(error)
             code, reason = told.code, error.reason
@@ -118,6 +164,16 @@ class Adapter:
             self._observer.called(method, code.name, seconds, reason)
         await context.abort(told.code, told.message, told.trailers)
         raise InternalError("abort returned")  # unreachable: abort always raises
+
+
+def _well_formed(request: Request | Malformed) -> Request:
+    if isinstance(request, Malformed):
+        raise RequestError(
+            "request",
+            "its bytes are no message of this method; expected one of protos/entropyd/v1, its"
+            " texts in UTF-8 and its ids in ASCII",
+        )
+    return request
 
 
 class _ShuffleServicer(shuffle_service_pb2_grpc.ShuffleServiceServicer):
@@ -172,11 +228,13 @@ class Listener:
         self.port = 0
         self._lock: int | None = None
         self._server = grpc.aio.server(options=SERVER_OPTIONS)
+        # The generated code calls the two methods that it has, and no other.
+        parser: Any = _Parser(self._server)
         shuffle_service_pb2_grpc.add_ShuffleServiceServicer_to_server(
-            _ShuffleServicer(adapter, shuffles), self._server
+            _ShuffleServicer(adapter, shuffles), parser
         )
         entropy_service_pb2_grpc.add_EntropyServiceServicer_to_server(
-            _EntropyServicer(adapter, entropy), self._server
+            _EntropyServicer(adapter, entropy), parser
         )
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
