@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.harness import Daemon
+from tests.system.harness import Daemon, running
+from tests.system.wire import Wire
 
 
 @pytest.fixture
@@ -23,3 +24,17 @@ def daemon(home: Path) -> Iterator[Daemon]:
     yield daemon
     if daemon.process is not None and daemon.process.poll() is None:
         daemon.kill()
+
+
+@pytest.fixture(scope="module")
+def dealing() -> Iterator[Daemon]:
+    """A daemon that deals, shared by tests that leave it dealing."""
+    with tempfile.TemporaryDirectory(prefix="ed-") as path, running(Path(path)) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def wire(dealing: Daemon) -> Iterator[Wire]:
+    """The poker server's connection to the shared daemon."""
+    with Wire(dealing) as wire:
+        yield wire
