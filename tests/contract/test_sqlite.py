@@ -314,6 +314,23 @@ def test_failed_but_written_is_found_after_a_crash_and_durable_before_it_is_show
     after.close()
 
 
+def test_nobody_reads_a_log_that_is_not_recovered(state):
+    """Both connections lost to a failing disk: a look-up waits until a commit has recovered."""
+    ledger = open_ledger(state)
+
+    def lose_the_reader() -> None:
+        assert ledger._reader is not None
+        ledger._reader.close()
+        ledger._reader = None
+
+    hand = fail_after_the_last_write(ledger, lose_the_reader)
+    with pytest.raises(LedgerUnavailableError, match="SQLITE_IOERR"):
+        ledger.find("room", hand)
+    ledger.commit([])
+    assert ledger.find("room", hand) is not None
+    ledger.close()
+
+
 def fail_after_the_last_write(ledger: SqliteLedger, then: Callable[[], object]) -> str:
     """Commit hands until one fails at the last of its writes, which was done; return that hand.
 
