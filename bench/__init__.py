@@ -1,0 +1,13 @@
+"""Figures: what the daemon does, measured beside a yardstick in the same run.
+
+Nothing here asserts on time and nothing here is a test. A machine that others
+use too gives absolute figures that move by half, so each row measures two
+things in turns and reports their ratio, and the CPU time of a request, which
+hardly moves. Medians throughout.
+
+    python -m bench             every row, about 12 minutes
+    python -m bench closed      one row
+    python -m bench --quick     every row, short: to see that they run
+
+`random` is used here alone, for arrival times; nothing is dealt from it.
+"""

@@ -1,0 +1,36 @@
+"""`python -m bench [ROW...] [--quick]`: measure, print, and keep the figures."""
+
+import argparse
+from collections.abc import Callable
+
+from bench import closed_loop, decks, health, kernels, open_loop, start
+from bench.report import Report
+
+ROWS: dict[str, Callable[..., None]] = {
+    "kernels": kernels.run,
+    "health": health.run,
+    "start": start.run,
+    "closed": closed_loop.run,
+    "decks": decks.run,
+    "open": open_loop.run,
+}
+
+
+def main() -> None:
+    """Run the rows that were named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}")
+    parser.add_argument("--quick", action="store_true", help="only to see that everything runs")
+    arguments = parser.parse_args()
+    unknown = set(arguments.rows) - set(ROWS)
+    if unknown:
+        parser.error(f"no row {', '.join(sorted(unknown))}; expected some of {', '.join(ROWS)}")
+    names = arguments.rows or list(ROWS)
+    report = Report("quick" if arguments.quick else "-".join(names))
+    for name in names:
+        ROWS[name](report, quick=arguments.quick)
+    print(f"\nkept in {report.finish()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""The load generator: a process of its own that calls as it is told and says what it saw.
+
+Orders come in on standard input and figures leave on standard output, one JSON
+object a line. It is never the yardstick: it reports its own CPU time too, so
+that a figure which it limited can be seen.
+
+    closed   N callers, each of whom calls again when it was answered
+    open     arrivals of a Poisson process, whatever the answers do; latency
+             counts from when a call was due, not from when it could be sent
+"""
+
+import asyncio
+import hashlib
+import json
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import uvloop
+
+from bench.http2 import Connection, connect
+from bench.process import cpu_s
+from bench.report import percentile
+from entropyd.v1 import shuffle_service_pb2, types_pb2
+
+PATHS = {
+    "shuffle": "/entropyd.v1.ShuffleService/Shuffle",
+    "empty": "/entropyd.bench.v1.BenchService/Empty",
+}
+# A card room's tables; each hand is another.
+TABLES = 64
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to do.
+
+    Attributes:
+        kind: `closed` or `open`.
+        method: key of PATHS.
+        target: "unix:/path".
+        pid: the server, whose CPU time is taken at both ends of the measured time.
+        name: begins the hands' ids; never the same twice on one ledger.
+        seconds: for how long.
+        connections: how many connections share the calls.
+        in_flight: callers of a closed loop.
+        rate: arrivals a second of an open one.
+        seed: of its arrival times.
+        timeout_s: deadline of each call.
+    """
+
+    kind: str
+    method: str
+    target: str
+    pid: int
+    name: str
+    seconds: float
+    connections: int = 4
+    in_flight: int = 1
+    rate: float = 0.0
+    seed: int = 1
+    timeout_s: int = 10
+
+
+class Tally:
+    """Answers as they come: their latencies while the clock runs, and how many were refused."""
+
+    def __init__(self, pid: int) -> None:
+        self.latencies_s: list[float] = []
+        self.refused = 0
+        self.lateness_s: list[float] = []
+        self._pid = pid
+        self._began = (time.monotonic(), cpu_s(pid), time.process_time())
+
+    def result(self) -> dict[str, float]:
+        """Stop the clock and return the figures."""
+        began, server_s, own_s = self._began
+        seconds = time.monotonic() - began
+        answered = len(self.latencies_s)
+        server_s = cpu_s(self._pid) - server_s
+        figures = {f"p{share}": self._ms(share) for share in (50, 99, 99.9)}
+        return figures | {
+            "answered": answered,
+            "refused": self.refused,
+            "seconds": seconds,
+            "rate": answered / seconds,
+            "server_cpu_s": server_s,
+            "server_us": server_s / max(1, answered) * 1e6,
+            "client_cores": (time.process_time() - own_s) / seconds,
+            "late_p99": percentile(self.lateness_s, 0.99) * 1e3,
+        }
+
+    def _ms(self, percent: float) -> float:
+        return percentile(self.latencies_s, percent / 100) * 1e3
+
+
+def messages(order: Order) -> Iterator[bytes]:
+    """Yield the messages of an order's calls: another hand each, or nothing at all."""
+    if order.method == "empty":
+        while True:
+            yield b""
+    for number in count():
+        hand = f"{order.name}-{number}"
+        yield shuffle_service_pb2.ShuffleRequest(
+            key=types_pb2.HandKey(table=f"table-{number % TABLES}", hand=hand),
+            # As good as derived: what it is derived from is the client's affair.
+            claim=hashlib.sha256(hand.encode()).digest()[:16],
+        ).SerializeToString()
+
+
+async def closed(order: Order) -> dict[str, float]:
+    """Keep `in_flight` calls under way for `seconds`."""
+    connections = await _connect(order)
+    tally, texts, over = Tally(order.pid), messages(order), False
+    idle = asyncio.Event()
+    active = order.in_flight
+
+    def call(connection: Connection) -> None:
+        began = time.monotonic()
+
+        def done(answer: bytes | None) -> None:
+            nonlocal active
+            if not over and answer is not None:
+                tally.latencies_s.append(time.monotonic() - began)
+            tally.refused += answer is None
+            if over or answer is None:
+                active -= 1
+                idle.set() if not active else None
+            else:
+                call(connection)
+
+        connection.call(next(texts), done)
+
+    for number in range(order.in_flight):
+        call(connections[number % len(connections)])
+    for connection in connections:
+        connection.flush()
+    await asyncio.sleep(order.seconds)
+    result, over = tally.result(), True
+    await idle.wait()
+    return _closed(connections, result)
+
+
+async def open_loop(order: Order) -> dict[str, float]:
+    """Call when a Poisson process says so, for `seconds`, and wait for the last answer."""
+    connections = await _connect(order)
+    tally, texts = Tally(order.pid), messages(order)
+    loop = asyncio.get_running_loop()
+    idle = asyncio.Event()
+    arrivals = _arrivals(order)
+    left = len(arrivals)
+    begin = time.monotonic() + 0.1
+
+    def call(number: int) -> None:
+        due = begin + arrivals[number]
+        tally.lateness_s.append(time.monotonic() - due)
+
+        def done(answer: bytes | None) -> None:
+            nonlocal left
+            left -= 1
+            idle.set() if not left else None
+            tally.refused += answer is None
+            if answer is not None:
+                tally.latencies_s.append(time.monotonic() - due)
+
+        connection = connections[number % len(connections)]
+        connection.call(next(texts), done)
+        connection.flush()
+
+    def keep_time() -> None:
+        for number, due in enumerate(arrivals):
+            # A sleeping thread wakes within 0.1 ms; timers of event loops tick in milliseconds.
+            time.sleep(max(0.0, begin + due - time.monotonic()))
+            loop.call_soon_threadsafe(call, number)
+
+    threading.Thread(target=keep_time, daemon=True).start()
+    await idle.wait()
+    return _closed(connections, tally.result())
+
+
+def _arrivals(order: Order) -> list[float]:
+    """Return the seconds at which calls are due: gaps are exponential."""
+    generator = random.Random(order.seed)
+    due, all_due = 0.0, []
+    while (due := due + generator.expovariate(order.rate)) < order.seconds:
+        all_due.append(due)
+    return all_due
+
+
+async def _connect(order: Order) -> list[Connection]:
+    path = PATHS[order.method]
+    return [
+        await connect(order.target, path, timeout_s=order.timeout_s)
+        for _ in range(min(order.connections, max(1, order.in_flight) if order.rate == 0 else 64))
+    ]
+
+
+def _closed(connections: list[Connection], result: dict[str, float]) -> dict[str, float]:
+    trouble = [connection.trouble for connection in connections if connection.trouble]
+    if trouble:
+        raise RuntimeError(trouble[0])
+    for connection in connections:
+        connection.close()
+    return result
+
+
+KINDS: dict[str, Callable[[Order], Any]] = {"closed": closed, "open": open_loop}
+
+
+def main() -> None:
+    """Obey orders until there are no more."""
+    for line in sys.stdin:
+        order = Order(**json.loads(line))
+        print(json.dumps(uvloop.run(KINDS[order.kind](order))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

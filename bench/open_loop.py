@@ -1,0 +1,65 @@
+"""A card room: hands begin when they begin, whatever the last answer does.
+
+Poisson arrivals at a room's average and at its bursts. Latency counts from when
+a call was due, so a stall is paid for by every call that was due in it.
+"""
+
+import time
+
+from bench.daemon import BenchDaemon, dealing
+from bench.generator import Generator
+from bench.process import cpu_s
+from bench.report import Line, Report
+
+# A mid-size room deals 50 hands a second, and 500 in a burst.
+RATES = (50, 500)
+SEED = 20_250_101
+CONNECTIONS = 8
+
+
+def run(report: Report, *, quick: bool) -> None:
+    """Measure both rates, fsync on."""
+    seconds = 5 if quick else 60
+    with dealing() as daemon, Generator(daemon) as generator:
+        idle = _idle_cores(daemon, seconds / 12)
+        lines = [_rate(daemon, generator, rate, seconds, idle) for rate in RATES]
+    report.add("open loop", lines, *map(_sentence, lines))
+
+
+def _idle_cores(daemon: BenchDaemon, seconds: float) -> float:
+    """Return the share of a core that the daemon takes with nobody calling, emulator included."""
+    before = cpu_s(daemon.pid)
+    time.sleep(seconds)
+    return (cpu_s(daemon.pid) - before) / seconds
+
+
+def _rate(
+    daemon: BenchDaemon, generator: Generator, rate: int, seconds: float, idle: float
+) -> Line:
+    held = daemon.metric('entropyd_draws_total{outcome="held"}')
+    got = generator.run(
+        "open", "shuffle", seconds, rate=rate, seed=SEED + rate, connections=CONNECTIONS
+    )
+    return {
+        "per second": rate,
+        "seconds": seconds,
+        "answered": round(got["answered"]),
+        "held": round(daemon.metric('entropyd_draws_total{outcome="held"}') - held),
+        "refused": round(got["refused"]),
+        "p50 ms": got["p50"],
+        "p99 ms": got["p99"],
+        "p99.9 ms": got["p99.9"],
+        "sent late p99 ms": got["late_p99"],
+        "server us": got["server_us"],
+        "less idle us": (got["server_cpu_s"] - idle * got["seconds"]) / got["answered"] * 1e6,
+        "idle cores": idle,
+    }
+
+
+def _sentence(line: Line) -> str:
+    return (
+        f"{line['per second']}/s for {line['seconds']} s: p50 {line['p50 ms']:.2f},"
+        f" p99 {line['p99 ms']:.2f}, p99.9 {line['p99.9 ms']:.2f} ms from when it was due;"
+        f" {line['held']} held, {line['refused']} refused of {line['answered']};"
+        f" {line['less idle us']:.0f} us of server CPU a call"
+    )

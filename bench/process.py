@@ -1,0 +1,53 @@
+"""What a process costs: CPU time, memory, and the core that it may use. Linux only."""
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+KIB = 1024
+
+
+def threads(pid: int) -> list[int]:
+    """Return the ids of a process's threads."""
+    return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+
+
+def cpu_s(pid: int) -> float:
+    """Return the CPU time of a process's living threads, in seconds.
+
+    From schedstat, which counts nanoseconds. `stat` counts ticks of 10 ms.
+    """
+    total_ns = 0
+    for thread in threads(pid):
+        try:
+            text = Path(f"/proc/{pid}/task/{thread}/schedstat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # ended since it was listed
+        total_ns += int(text.split()[0])
+    return total_ns / 1e9
+
+
+def pin(pid: int, cores: Collection[int]) -> None:
+    """Let every thread of a process run on these cores alone; later threads inherit it."""
+    for thread in threads(pid):
+        try:
+            os.sched_setaffinity(thread, cores)
+        except ProcessLookupError:
+            continue
+
+
+def memory_bytes(pid: int) -> tuple[int, int]:
+    """Return resident memory now and at its highest, VmRSS and VmHWM."""
+    fields = dict(
+        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
+    return _kib(fields["VmRSS"]), _kib(fields["VmHWM"])
+
+
+def load() -> str:
+    """Return how busy the machine is: runnable processes over 1, 5 and 15 minutes."""
+    return " ".join(Path("/proc/loadavg").read_text().split()[:3])
+
+
+def _kib(text: str) -> int:
+    return int(text.split(maxsplit=1)[0]) * KIB
