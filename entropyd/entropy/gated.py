@@ -97,7 +97,10 @@ class Stirred:
 
 
 class HoldReason(StrEnum):
-    """Why the gate is shut; stable, for metrics and clients."""
+    """Why dealing is held, gravest first; stable, for metrics and clients.
+
+    The last is not the gate's to give: nothing is drawn that cannot be recorded.
+    """
 
     SOURCE_FAILED = "SOURCE_FAILED"
     SOURCE_NOT_ALLOWED = "SOURCE_NOT_ALLOWED"
@@ -107,6 +110,7 @@ class HoldReason(StrEnum):
     NOT_INSTANTIATED = "NOT_INSTANTIATED"
     HARDWARE_SHORT = "HARDWARE_SHORT"
     USER_SHORT = "USER_SHORT"
+    LEDGER_UNAVAILABLE = "LEDGER_UNAVAILABLE"
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,8 +147,11 @@ class Observer:
             series.failed()
         series.hands(hands)
         series.free(free_bytes)
-        failing = stats.failures > before.failures
-        self._states.note("ledger", "failing" if failing else "writing", bad=failing)
+        # A ledger that fails is tried once a second: only a commit says that it writes again.
+        if stats.failures > before.failures:
+            self._states.note("ledger", "failing", bad=True)
+        elif commits:
+            self._states.note("ledger", "writing")
 
     # --- the turn of the loop --------------------------------------------------
 

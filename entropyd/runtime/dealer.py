@@ -95,6 +95,10 @@ class HandFinder(Protocol):
         """See `Ledger.find`."""
         ...
 
+    def probe(self) -> None:
+        """See `Ledger.probe`."""
+        ...
+
 
 class HandWriter(Protocol):
     """What the dealer needs of the ledger's writer."""
@@ -199,8 +203,16 @@ class Dealer:
         """Return why a draw of one seed would be held now, or None.
 
         A reservoir that is emptied as fast as it fills is load and not a
-        hold: whoever asks waits for nothing but a turn.
+        hold: whoever asks waits for nothing but a turn. A ledger that cannot
+        record is one: what cannot be recorded is not drawn.
+
+        Raises:
+            LedgerDamagedError: the ledger is not what it was. Fatal.
         """
+        try:
+            self._hands.probe()
+        except LedgerUnavailableError as error:
+            return Hold(HoldReason.LEDGER_UNAVAILABLE, 0, 0, str(error))
         now_ns = self._clock_ns()
         hold = self._gate.check(tenant, 1, now_ns)
         if hold is None or hold.why is not HoldReason.HARDWARE_SHORT:
@@ -226,9 +238,9 @@ class Dealer:
             EntropyHoldError: the gate did not open in time; nothing was spent.
             OverloadError: too many wait, in the queue or for this hand; nothing was spent.
             ShuttingDownError: the daemon drains, and the hand was never drawn; nothing was spent.
-            LedgerUnavailableError: not confirmed, or not in time; nothing was shown, asking
-                again is safe.
-            LedgerDamagedError: the stored hand contradicts itself. Fatal.
+            LedgerUnavailableError: it cannot record now, or did not confirm in time; nothing was
+                shown, asking again is safe.
+            LedgerDamagedError: it contradicts itself, or its files are gone. Fatal.
             InternalError: the draw failed; nothing was spent. Fatal: nothing is drawn any more.
         """
         self.in_flight += 1
@@ -286,6 +298,8 @@ class Dealer:
             raise ShuttingDownError("the daemon is stopping; ask again when it is back")
         if not self._queue.has_room(order.tenant):
             raise self._overload_error(len(self._queue), order.tenant)
+        # Samples that would be spent on a deck that nobody can be shown wait for better days.
+        self._hands.probe()
         loop = asyncio.get_running_loop()
         waiter = _Waiter(order, self._clock_ns(), loop.create_future())
         self._drawing[order.tenant, order.hand] = waiter

@@ -134,7 +134,8 @@ class Reader(threading.Thread):
             self._serial = device.serial
             self._opened += 1
             self.source.on_opened(self._clock_ns())
-            self._report()
+            # Reported with its first block: until then it is as lost as before. A device that is
+            # opened again and again and says nothing must not look like one that is coming.
             while not self._stopping.is_set():
                 self.progress += 1
                 raw = device.read()
@@ -146,7 +147,7 @@ class Reader(threading.Thread):
             device.close()
         return came
 
-    def _report(self, result: FeedResult | None = None) -> None:
+    def _report(self, result: FeedResult) -> None:
         self._post(self._make_report(result, None))
 
     def _report_fault(self, error: SourceError) -> None:
