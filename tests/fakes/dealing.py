@@ -1,0 +1,248 @@
+"""A dealer with a real gate that is fed by hand, and a ledger's writer that waits to be told.
+
+They have opinions: a writer that is handed two drafts of one hand at once, or
+an answer that no commit gave, fails the test.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import hashlib
+from collections import Counter
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from entropyd.draw.cards import Deck
+from entropyd.entropy.credited import CreditedBlock
+from entropyd.entropy.gate import Gate, GatedSeed, Hold, SourceFacts
+from entropyd.entropy.policy import GatePolicy
+from entropyd.entropy.source import NoiseSourceInfo, SourceKind
+from entropyd.entropy.source_state import SourceState
+from entropyd.errors import EntropydError, LedgerUnavailableError
+from entropyd.hands.binding import hand_binding
+from entropyd.hands.claim import claim_digest
+from entropyd.hands.rules import Rules, rules_hash, segments_needed
+from entropyd.ledger.contract import Event, HandDraft, Ledger, Outcome
+from entropyd.rbg.construction import SeedConstruction
+from entropyd.runtime.dealer import Dealer, Dealt, DrawOrder
+from tests.fakes.ledger import MemoryLedger
+from tests.fakes.manual_time import ManualClock
+from tests.fakes.noise import noise
+
+SECOND = 10**9
+MINUTE = 60 * SECOND
+
+QUANTIS = SourceFacts(
+    NoiseSourceInfo("quantis", "quantis-usb", SourceKind.HARDWARE, 8, 6000, "by the operator"),
+    serial="132244A410",
+    state=SourceState.HEALTHY,
+    current_millibits=6000,
+    required=True,
+)
+# 54 samples of 6 bits are 320, 42 more cover 249 missing user bits.
+SEED_SAMPLES = 96
+# How soon the writer finds out whether a ledger that failed works again.
+RETRY_S = 1.0
+MINE, THEIRS = b"m" * 16, b"t" * 16
+
+
+class DirectWriter:
+    """Commits in the loop's own thread: at the next turn, or when told.
+
+    After a commit that failed it tries the ledger again, as the real one does.
+
+    Attributes:
+        held: True: commits wait for `commit_all`.
+        submitted: every draft that ever came.
+        events, health: what was noted.
+        refusal: raised by `submit`.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.held = False
+        self.submitted: list[HandDraft] = []
+        self.events: list[Event] = []
+        self.health: list[tuple[str, str]] = []
+        self.refusal: Exception | None = None
+        self._ledger = ledger
+        self._open: dict[tuple[str, str], tuple[HandDraft, asyncio.Future[Outcome]]] = {}
+
+    def submit(self, draft: HandDraft) -> "asyncio.Future[Outcome]":
+        if self.refusal is not None:
+            raise self.refusal
+        key = draft.tenant, draft.hand
+        assert key not in self._open, f"two drafts of {key} are on their way at once"
+        self.submitted.append(draft)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Outcome] = loop.create_future()
+        self._open[key] = draft, answer
+        if not self.held:
+            loop.call_soon(self._commit, key)
+        return answer
+
+    def commit_all(self) -> None:
+        for key in list(self._open):
+            self._commit(key)
+
+    def _commit(self, key: tuple[str, str]) -> None:
+        draft, answer = self._open.pop(key)
+        assert not answer.done(), "an answer came before its commit"
+        try:
+            [outcome] = self._ledger.commit([draft])
+        except EntropydError as error:
+            answer.set_exception(error)
+            asyncio.get_running_loop().call_later(RETRY_S, self._retry)
+        else:
+            answer.set_result(outcome)
+
+    def _retry(self) -> None:
+        with contextlib.suppress(LedgerUnavailableError):
+            self._ledger.commit([])
+
+    def note(self, event: Event) -> None:
+        self.events.append(event)
+
+    def store_health(self, source_id: str, state: str) -> None:
+        self.health.append((source_id, state))
+
+
+class CountingObserver:
+    """Counts how draws and calls end."""
+
+    def __init__(self) -> None:
+        self.draws: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
+        self.seeds = 0
+        self.waits_s: list[float] = []
+
+    def drawn(self, waited_s: float, outcome: str, *, seeds: int) -> None:
+        self.draws[outcome] += 1
+        self.seeds += seeds
+        self.waits_s.append(waited_s)
+
+    def undrawn(self, outcome: str) -> None:
+        self.calls[outcome] += 1
+
+
+class RecordedSystem:
+    """The operating system's generator as a recording that is never the same twice.
+
+    Attributes:
+        asked: how many bytes each call asked for.
+        error: raised instead.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.error: Exception | None = None
+
+    def __call__(self, length: int) -> bytes:
+        if self.error is not None:
+            raise self.error
+        self.asked.append(length)
+        return hashlib.shake_256(str(len(self.asked)).encode()).digest(length)
+
+
+class Table:
+    """Everything that a dealer needs, with doors for a test.
+
+    Attributes:
+        fatal: what the daemon would end with.
+        described: the seeds and the wall time that provenance was made of.
+    """
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger | None = None,
+        max_waiters: int = 100,
+        tenants: int = 1,
+        source: SourceFacts = QUANTIS,
+        instantiate: bool = True,
+        **policy: Any,
+    ) -> None:
+        self.clock = ManualClock()
+        self.ledger = ledger or MemoryLedger()
+        self.writer = DirectWriter(self.ledger)
+        self.observer = CountingObserver()
+        self.os_random = RecordedSystem()
+        self.fatal: list[EntropydError] = []
+        self.described: list[tuple[Sequence[GatedSeed], int]] = []
+        self.gate = Gate(GatePolicy(**policy))
+        self.gate.set_source(source.info.source_id, source)
+        self.construction = SeedConstruction("test", self_test=lambda: None)
+        self._delivered = 0
+        if instantiate:
+            self.deliver(75)
+            gated = self.gate.try_instantiate(self.clock())
+            assert not isinstance(gated, Hold)
+            self.construction.instantiate(gated, bytes(64), bytes(32))
+        self.dealer = Dealer(
+            gate=self.gate,
+            construction=self.construction,
+            hands=self.ledger,
+            writer=self.writer,
+            observer=self.observer,
+            describe=self._describe,
+            on_fatal=self.fatal.append,
+            os_random=self.os_random,
+            clock_ns=self.clock,
+            wall_ns=self.clock.wall_ns,
+            max_waiters=max_waiters,
+            tenants=tenants,
+        )
+
+    def _describe(self, seeds: Sequence[GatedSeed], wall_ns: int) -> bytes:
+        self.described.append((seeds, wall_ns))
+        return b"provenance %d" % len(self.described)
+
+    def deliver(self, samples: int, *, source: str = "quantis") -> None:
+        """Put fresh samples into the gate; nobody is woken."""
+        stream = noise(self._delivered + samples)[self._delivered :]
+        self._delivered += samples
+        self.gate.deliver(CreditedBlock(source, stream, 6000, self.clock()))
+
+    def feed(self, seeds: int = 1) -> None:
+        """Deliver what so many seeds cost, and let the dealer know."""
+        self.deliver(seeds * SEED_SAMPLES)
+        self.dealer.pump()
+
+    def stand(self, **changes: Any) -> None:
+        """Change how the source stands."""
+        self.gate.set_source("quantis", dataclasses.replace(QUANTIS, **changes))
+
+    @property
+    def level(self) -> int:
+        """Credit that waits, in millibits."""
+        return self.gate.level_millibits(self.clock())
+
+    def call(
+        self, hand: str = "hand-1", *, seconds: float = 60, **order: Any
+    ) -> Coroutine[Any, Any, Dealt]:
+        """Return a call for a hand, to be awaited or made a task."""
+        answer_by_ns = self.clock() + round(seconds * SECOND)
+        return self.dealer.deal(order_for(hand, **order), answer_by_ns=answer_by_ns)
+
+
+def order_for(
+    hand: str = "hand-1",
+    *,
+    tenant: str = "room",
+    table: str = "table-1",
+    claim: bytes = MINE,
+    deck: Deck | None = None,
+) -> DrawOrder:
+    """Return what the servicer core would make of a request."""
+    rules = Rules(deck=deck or Deck())
+    encoded = rules.encode()
+    binding = hand_binding(tenant, table, hand, rules_hash(encoded))
+    return DrawOrder(
+        tenant=tenant,
+        table=table,
+        hand=hand,
+        rules=rules,
+        encoded_rules=encoded,
+        binding=binding,
+        seeds=segments_needed(rules),
+        claim_digest=claim_digest(binding, claim),
+    )
