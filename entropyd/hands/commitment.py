@@ -12,6 +12,7 @@ from hashlib import sha256
 from hmac import digest
 
 from entropyd.encoding import check_id, lp, u32, u64
+from entropyd.errors import RequestError
 from entropyd.log import merkle
 
 COMMIT_LABEL = lp(b"entropyd/commit/v1")
@@ -22,6 +23,8 @@ SEAT_LABEL = lp(b"entropyd/seat/v1")
 OPEN_LABEL = lp(b"entropyd/open/v1")
 
 SALT_BYTES = 32
+# An Ed25519 public key, RFC 8032, section 5.1.5.
+SEAT_KEY_BYTES = 32
 # What a Shuffle, to which no seat contributes, has for A and R.
 NO_SEATS_ROOT = merkle.EMPTY_ROOT
 
@@ -78,8 +81,16 @@ def seats_root(seats: Mapping[str, bytes]) -> bytes:
         seats: seat id -> Ed25519 public key, 32 bytes, or empty for none.
 
     Raises:
-        RequestError: a seat is not an id; names `seats`.
+        RequestError: a seat is not an id, or a key has another length; names
+            `seats`.
     """
+    for key in seats.values():
+        if len(key) not in {0, SEAT_KEY_BYTES}:
+            raise RequestError(
+                "seats",
+                f"a key has {len(key)} bytes; expected the {SEAT_KEY_BYTES} of an Ed25519 public"
+                " key, or none",
+            )
     keys = sorted((check_id("seats", seat), key) for seat, key in seats.items())
     return merkle.root(SEAT_LABEL + lp(seat) + lp(key) for seat, key in keys)
 

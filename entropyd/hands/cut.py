@@ -13,10 +13,13 @@ from entropyd.draw.samplers import Sampler
 from entropyd.draw.segments import split_shuffle
 from entropyd.draw.shuffle import shuffle
 from entropyd.encoding import check_id, lp, u32
+from entropyd.errors import RequestError
 from entropyd.log import merkle
 
 CONTRIBUTION_LABEL = lp(b"entropyd/contribution/v1")
 CUT_LABEL = lp(b"entropyd/cut/v1")
+
+CONTRIBUTION_BYTES = 32
 
 
 def contribution_leaf(open_hash: bytes, seat: str, value: bytes) -> bytes:
@@ -28,8 +31,13 @@ def contribution_leaf(open_hash: bytes, seat: str, value: bytes) -> bytes:
         value: 32 bytes that the seat's own software made.
 
     Raises:
-        RequestError: the seat is not an id; names `seat`.
+        RequestError: the seat is not an id, or the value has another length;
+            names `seat` or `value`.
     """
+    if len(value) != CONTRIBUTION_BYTES:
+        raise RequestError(
+            "value", f"has {len(value)} bytes; expected {CONTRIBUTION_BYTES} random ones"
+        )
     return CONTRIBUTION_LABEL + lp(open_hash) + lp(check_id("seat", seat)) + lp(value)
 
 

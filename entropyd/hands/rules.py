@@ -132,6 +132,8 @@ def decode(encoded: bytes) -> Rules:
 
 def _parse_lines(encoded: bytes) -> dict[str, str]:
     """Return name -> value, of lines in the one permitted order."""
+    if not encoded:
+        raise RequestError("rules", "are empty; expected lines name=value")
     lines: dict[str, str] = {}
     position, previous = 0, ""
     while position < len(encoded):

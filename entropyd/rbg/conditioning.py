@@ -44,14 +44,15 @@ def condition(entropy_class: EntropyClass, sources: Iterable[SourceSamples]) -> 
         entropy_class: the class.
         sources: each source of the class once, in any order, ids of printable
             ASCII (`encoding.check_id` vouched for them); samples as delivered,
-            in the order of their arrival.
+            in the order of their arrival, at least one.
 
     Returns:
         64 bytes. Secret if a sample is.
 
     Raises:
-        InternalError: a source stands there twice: which of its samples go
-            first would be left open, and verifiers could not agree.
+        InternalError: a source stands there twice, which would leave open
+            which of its samples go first; or has no samples, which would hash
+            otherwise than leaving it out. Verifiers could not agree.
     """
     parts = [_PREFIXES[entropy_class]]
     previous: bytes | None = None
@@ -59,6 +60,11 @@ def condition(entropy_class: EntropyClass, sources: Iterable[SourceSamples]) -> 
         if source_id == previous:
             raise InternalError(
                 f"source {source_id.decode('ascii')!r} stands twice in class {entropy_class}"
+            )
+        if not samples:
+            raise InternalError(
+                f"source {source_id.decode('ascii')!r} has no samples in class {entropy_class};"
+                " expected it to be left out"
             )
         parts += (lp(source_id), len(samples).to_bytes(4, "big"), samples)
         previous = source_id

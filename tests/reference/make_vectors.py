@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from tests.reference import naive
+from tests.reference.refusals import refused_inputs, refused_rules
 from tests.reference.trace import ALL_BRANCHES, WatchedBits, trace
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -24,12 +25,12 @@ END = "<!-- end -->\n"
 
 # Label of a case -> first counter whose seed takes the branches in the second place.
 RARE = {
-    "52 cards, second block": (59_231, {"masked:across-blocks", "masked:second-block"}),
+    "52 cards, second block": (101_242, {"masked:across-blocks", "masked:second-block"}),
     "seven bounds of 2^31 + 1, third block": (
-        12_112,
+        3_094,
         {"masked:third-block", "masked:rejected-5-in-a-row"},
     ),
-    "word-32, bounds of 2^31 + 1, rejections in a row": (2, {"word32:rejected-5-in-a-row"}),
+    "word-32, bounds of 2^31 + 1, rejections in a row": (8, {"word32:rejected-5-in-a-row"}),
 }
 
 
@@ -75,7 +76,7 @@ def draw_cases():
 
 
 def draw_inputs(label, bounds, counter):
-    X = naive.draw_X("vectors", "draws", str(counter), label.encode("ascii"))
+    X = naive.draw_X("vectors", "draws", str(counter), f"label={label}\n".encode("ascii"))
     count = len(naive.segments_of(bounds))
     return X, [made(f"{label}, counter {counter}, seed {s}") for s in range(count)]
 
@@ -108,8 +109,46 @@ def draw_case(label, kind, sampler, size, m):
     return case
 
 
+class GivenBits:
+    """Gives prepared values in the place of a keystream's bits."""
+
+    def __init__(self, values):
+        self.values = list(values)
+
+    def take(self, number_of_bits):
+        return format(self.values.pop(0), f"0{number_of_bits}b")
+
+
+def tries_cases():
+    """Yield label, sampler, bound, values of the tries."""
+    for rejected in (0, 1, 126, 127):
+        yield f"masked, accepted as try {rejected + 1}", "masked", 3, [3] * rejected + [2]
+        words = [2**32 - 1] * rejected + [2**32 - 2]
+        yield f"word-32, accepted as try {rejected + 1}", "word32", 3, words
+    yield "masked, the 128th try is rejected", "masked", 3, [3] * 128
+    yield "masked, the smallest value rejected", "masked", 33, [33, 32]
+    yield "word-32, the 128th try is rejected", "word32", 3, [2**32 - 1] * 128
+    half = 2**31 + 1
+    yield "word-32, the smallest word rejected", "word32", half, [half, half - 1]
+
+
+def tries_case(label, sampler, bound, values):
+    bits = GivenBits(values)
+    try:
+        result = {"masked": naive.masked, "word32": naive.word32}[sampler](bits, bound)
+    except naive.TooManyRejectionsError:
+        result = None
+    if bits.values:
+        raise ValueError(f"{label}: {len(bits.values)} values are left")
+    names = ("label", "sampler", "bound", "values", "result")
+    return dict(zip(names, (label, sampler, bound, values, result), strict=True))
+
+
 def draws():
-    return {"cases": [draw_case(*case) for case in draw_cases()]}
+    return {
+        "cases": [draw_case(*case) for case in draw_cases()],
+        "tries": [tries_case(*case) for case in tries_cases()],
+    }
 
 
 # --- hands.json --------------------------------------------------------------
@@ -153,20 +192,30 @@ def hand_cases():
     yield "word-32, one of three contributes", "table-8", "6", 1, sealed, seats, values[:1]
 
 
-def rules_fields(text):
-    return dict(line.split("=", 1) for line in text.decode("ascii").splitlines())
-
-
 def deck_of(text):
-    fields = rules_fields(text)
-    removed = [int(card) for card in fields.get("removed", "").split(",") if card]
-    n = int(fields["decks"]) * len(naive.deck_ids(fields["deck"], removed))
+    fields, removed, n = naive.hand_rules(text)
     return fields["deck"], removed, n
 
 
+def opened_cards(X, K, items, cut, cards):
+    """Yield what proves the cards of the first two places and of the last."""
+    leaves = naive.card_leaves(X, K, items)
+    for place in (0, 1, len(items) - 1):
+        index = cut[place]
+        yield {
+            "place": place,
+            "leaf_index": index,
+            "item": items[index],
+            "card": naive.card_text(cards[place]),
+            "salt": naive.salt(X, K, index).hex(),
+            "path": [node.hex() for node in naive.merkle_path(index, leaves)],
+        }
+
+
 def hand_case(label, table, hand, sequence, text, seats, contributions):
-    tenant, fields = "acme", rules_fields(text)
-    deck, removed, n = deck_of(text)
+    tenant = "acme"
+    fields, removed, n = naive.hand_rules(text)
+    deck = fields["deck"]
     X = naive.hand_X(tenant, table, hand, text)
     count = len(naive.segments_of(naive.shuffle_bounds(n)))
     seeds = [made(f"{label}, seed {s}") for s in range(count)]
@@ -176,7 +225,7 @@ def hand_case(label, table, hand, sequence, text, seats, contributions):
     root = naive.deck_root_whole if "proofs" in fields else naive.deck_root_by_cards
     D, A = root(X, K, items), naive.seats_root_A(seats)
     O = naive.open_hash_O(X, sequence, n, C, D, A)
-    leaves = [naive.contribution_leaf(O, seat, value) for seat, value in contributions]
+    leaves = naive.contribution_leaves(text, O, seats, contributions)
     cut = naive.cut_permutation(O, n, leaves, fields["sampler"])
     cards = [naive.card_of(items[place], deck, removed) for place in cut]
     claim_key = made(f"{label}, claim key", 32)
@@ -208,6 +257,7 @@ def hand_case(label, table, hand, sequence, text, seats, contributions):
         "dealt_text": " ".join(naive.card_text(card) for card in cards),
         "claim": claim.hex(),
         "claim_digest": naive.claim_digest(X, claim).hex(),
+        "opened": [] if "proofs" in fields else list(opened_cards(X, K, items, cut, cards)),
     }
 
 
@@ -260,7 +310,11 @@ def seed_run():
     X = [naive.hand_X("acme", "table-7", str(hand), rules()) for hand in (1, 2, 3)]
     steps = [seed_step(drbg, "first", X[0], [classes("first", user=False)])]
     old = {"quantis-1": made("old samples"), "quantis-2": made("older samples", 7)}
-    stirred_user = {"alice": naive.user_events([(3, 4, 5)])}
+    stirred_user = {
+        "acme alice": naive.user_events([(3, 4, 5)]),
+        "acme-2 alice": made("old blob", 9),
+        "acme Bob": made("older blob", 9),
+    }
     for hardware, user in ((old, {}), ({}, stirred_user)):
         naive.stir(drbg, hardware, user)
         steps.append({"do": "stir"} | as_json((hardware, {}, user, {})))
@@ -282,42 +336,16 @@ def seeds():
 # --- rules.json --------------------------------------------------------------
 
 
-def refused_rules():
-    good = rules().decode("ascii")
-    yield "", "empty"
-    yield good[:-1], "the last line does not end"
-    yield good + "\n", "an empty line at the end"
-    yield good.replace("\n", "\r\n"), "carriage returns"
-    yield "\n".join(reversed(good.splitlines())) + "\n", "names are not in byte order"
-    yield good + "sampler=masked\n", "a name stands twice"
-    yield good + "zebra=1\n", "unknown name"
-    yield good.replace("decks=1\n", ""), "decks is missing"
-    yield good.replace("sampler=masked\n", ""), "sampler is missing"
-    yield good.replace("deck=standard52", "deck=standard53"), "unknown deck"
-    yield good.replace("deck=standard52", "deck="), "empty value"
-    yield good.replace("deck=standard52", "deck= standard52"), "a space before the value"
-    yield good.replace("deck=standard52", "Deck=standard52"), "upper-case name"
-    for decks in ("0", "9", "01", "+1", "1 ", "10", "1.0"):
-        yield good.replace("decks=1", f"decks={decks}"), f"decks={decks}"
-    yield good.replace("=none", "=all"), "unknown contributions"
-    yield good.replace("never", "always"), "unknown reveal"
-    yield good.replace("masked", "modulo"), "unknown sampler"
-    yield good.replace("proofs=deck", "proofs=none"), "proofs other than deck"
-    yield good.replace("=none", "=sealed"), "proofs=deck beside contributions"
-    for removed in ("", "52", "3,2", "2,2", "2,", ",2", "02", "2, 3", "-1", "1-3"):
-        line = f"removed={removed}\nreveal"
-        yield good.replace("reveal", line), f"removed={removed}"
-    short = good.replace("standard52", "short36").replace("reveal", "removed=3\nreveal")
-    yield short, "a removed card that the deck does not have"
-    one_left = ",".join(str(card) for card in range(51))
-    yield good.replace("reveal", f"removed={one_left}\nreveal"), "one card is left"
-    yield good.replace("reveal", f"removed={one_left},51\nreveal"), "no card is left"
-    yield good.replace("never", "never\x7f"), "a byte outside 0x20 to 0x7E"
-    yield good.replace("never", "never\xe9"), "a byte above 0x7F"
+def accepted_rules():
+    """Yield the rules of every hand above, and those at the ends of what may stand together."""
+    yield from (case[4] for case in hand_cases())
+    yield rules(reveal="after_close", sampler="word32")
+    yield rules(proofs="", contributions="sealed", reveal="after_close", sampler="word32")
+    yield rules("short36", 8)
 
 
 def rules_vectors():
-    accepted = {case[4].decode("ascii") for case in hand_cases()}
+    accepted = {text.decode("ascii") for text in accepted_rules()}
     return {
         "accepted": [
             {
@@ -328,9 +356,87 @@ def rules_vectors():
             for text in sorted(accepted)
         ],
         "refused": [
-            {"reason": reason, "rules_hex": text.encode("latin-1").hex()}
-            for text, reason in refused_rules()
+            {"reason": reason, "rules_hex": text.encode("latin-1").hex(), "field": field}
+            for text, reason, field in refused_rules()
         ],
+    }
+
+
+# --- encodings.json ----------------------------------------------------------
+
+
+def binding_cases():
+    """Yield label, match, draw, rules: any rules, for only hands have their own names."""
+    yield "dice", "match-1", "1", "dice=10\nsampler=masked\nsides=6\n"
+    yield "rules of a hand", "match-1", "2", rules().decode("ascii")
+    yield "longest ids", "!" * 128, "~" * 128, "r=1\n"
+    yield "shortest rules", "m", "d", "_= \n"
+    yield "longest name and value", "m", "d", "z" * 32 + "=" + "x" * 1024 + "\n"
+    every = "".join(chr(byte) for byte in range(0x20, 0x7F))
+    yield "every byte of a value, = among them", "m", "d", f"value={every}\n"
+    yield "every byte of a name", "m", "d", "0123456789=1\n_=2\nabcdefghijklmnopqrstuvwxyz=3\n"
+
+
+def binding_case(label, match, draw, text):
+    encoded = text.encode("ascii")
+    return {
+        "label": label,
+        "tenant": "acme",
+        "match": match,
+        "draw": draw,
+        "rules": text,
+        "rules_hash": naive.rules_hash(encoded).hex(),
+        "X": naive.draw_X("acme", match, draw, encoded).hex(),
+    }
+
+
+def events_cases():
+    yield "all zero", [(0, 0, 0)]
+    yield "each number in its place", [(1, 2, 3)]
+    yield "three events in order", [(640, 360, 125_000), (641, 359, 133_333), (641, 359, 141_666)]
+    yield "largest numbers", [(2**32 - 1, 0, 0), (0, 2**32 - 1, 0), (0, 0, 2**64 - 1)]
+    yield "a time above 2^53", [(0, 0, 2**53 + 1)]
+
+
+def events_case(label, events):
+    return {
+        "label": label,
+        "events": [[x, y, str(t)] for x, y, t in events],
+        "samples": naive.user_events(events).hex(),
+    }
+
+
+def claim_cases():
+    """Yield label, length of the claim key, table, hand, place."""
+    yield "shortest key", 32, "table-7", "42", 0
+    yield "a key of one byte more", 33, "table-7", "42", 0
+    yield "a key longer than a block of SHA-256", 65, "table-7", "42", 0
+    yield "another place", 32, "table-7", "42", 5
+    yield "the last place", 32, "table-7", "42", 2**32 - 1
+    yield "longest ids", 32, "!" * 128, "~" * 128, 0
+
+
+def claim_case(label, length, table, hand, place):
+    claim_key = (made(f"{label}, claim key") + made(f"{label}, more of it"))[:length]
+    X = naive.hand_X("acme", table, hand, rules())
+    claim = naive.derive_claim(claim_key, table, hand, place)
+    return {
+        "label": label,
+        "claim_key": claim_key.hex(),
+        "table": table,
+        "hand": hand,
+        "place": place,
+        "X": X.hex(),
+        "claim": claim.hex(),
+        "claim_digest": naive.claim_digest(X, claim).hex(),
+    }
+
+
+def encodings():
+    return {
+        "draws": [binding_case(*case) for case in binding_cases()],
+        "events": [events_case(*case) for case in events_cases()],
+        "claims": [claim_case(*case) for case in claim_cases()],
     }
 
 
@@ -465,6 +571,8 @@ def files():
         VECTORS / "hands.json": as_text(hands()),
         VECTORS / "seeds.json": as_text(seeds()),
         VECTORS / "rules.json": as_text(rules_vectors()),
+        VECTORS / "encodings.json": as_text(encodings()),
+        VECTORS / "refusals.json": as_text({"refused": list(refused_inputs())}),
         document: before + worked_text() + after,
     }
 

@@ -15,6 +15,15 @@ Not constant-time, not fast, not for dealing.
 import hashlib
 import hmac
 
+
+class Refused(Exception):  # noqa: N818 - it says what became of the input
+    """The document has an input refused. `field` is that input, or the rule in `rules`."""
+
+    def __init__(self, field):
+        super().__init__(field)
+        self.field = field
+
+
 # --- Encoding ----------------------------------------------------------------
 
 
@@ -40,6 +49,18 @@ def sha512(message):
 
 def hmac_sha512(key, message):
     return hmac.new(key, message, hashlib.sha512).digest()
+
+
+# --- Ids ---------------------------------------------------------------------
+
+
+def id_bytes(field, text):
+    if len(text) < 1 or len(text) > 128:
+        raise Refused(field)
+    for character in text:
+        if ord(character) < 0x21 or ord(character) > 0x7E:
+            raise Refused(field)
+    return text.encode("ascii")
 
 
 # --- HMAC_DRBG with SHA-512 (SP 800-90A, 10.1.2) -----------------------------
@@ -77,10 +98,21 @@ class Drbg:
 # "Sources" are a dictionary: source id (text) -> samples as delivered (bytes).
 
 
-def e_class(class_name, sources):
+def source_bytes(source):
+    return id_bytes("source", source)
+
+
+def stirred_user_bytes(source):
+    tenant, _, user = source.partition(" ")
+    return source_bytes(tenant) + b" " + source_bytes(user)
+
+
+def e_class(class_name, sources, id_of=source_bytes):
     message = LP(b"entropyd/condition/v1") + LP(class_name.encode("ascii"))
-    for source_id in sorted(source.encode("ascii") for source in sources):
-        message = message + LP(source_id) + LP(sources[source_id.decode("ascii")])
+    for source_id, samples in sorted((id_of(source), sources[source]) for source in sources):
+        if samples == b"":
+            raise Refused("samples")
+        message = message + LP(source_id) + LP(samples)
     return sha512(message)
 
 
@@ -94,10 +126,12 @@ def entropy_input(hardware, cover, user, os):
 
 
 def instantiate(origin, hardware, cover, user, os, nonce):
+    if "+" in origin:
+        raise Refused("origin")
     return Drbg(
         entropy_input(hardware, cover, user, os),
         nonce,
-        LP(b"entropyd/drbg/v1") + LP(origin.encode("ascii")),
+        LP(b"entropyd/drbg/v1") + LP(id_bytes("origin", origin)),
     )
 
 
@@ -124,8 +158,17 @@ def seed_draw(drbg, X, segments):
 
 
 def stir(drbg, hardware, user=None):
-    """Mix samples that nothing will be dealt from into the state."""
-    drbg.reseed(entropy_input(hardware, {}, user or {}, {}), LP(b"entropyd/stir/v1"))
+    """Mix samples that nothing will be dealt from into the state.
+
+    `user` goes by "tenant user": the pools of all tenants are stirred together.
+    """
+    stirred = (
+        e_class("hardware", hardware)
+        + e_class("cover", {})
+        + e_class("user", user or {}, stirred_user_bytes)
+        + e_class("os", {})
+    )
+    drbg.reseed(stirred, LP(b"entropyd/stir/v1"))
 
 
 # --- Segments ----------------------------------------------------------------
@@ -143,6 +186,8 @@ def segments_of(bounds):
     segments: list[list[int]] = [[]]
     bits_in_segment = 0
     for k in bounds:
+        if k < 1 or k > 2**249:
+            raise Refused("bounds")
         if bits_in_segment + b(k) > 249:
             segments.append([])
             bits_in_segment = 0
@@ -198,6 +243,8 @@ def masked(bits, k):
 
 
 def word32(bits, n):
+    if n > 2**32:
+        raise Refused("bounds")
     for _ in range(128):
         w = int(bits.take(32), 2)
         if w < 2**32 - (2**32 % n):
@@ -269,22 +316,84 @@ def rules_hash(rules):
     return sha256(rules)
 
 
+NAME_BYTES = b"abcdefghijklmnopqrstuvwxyz0123456789_"
+
+
+def rules_fields(rules):
+    """Return name -> value of the rules of any draw."""
+    lines = rules.split(b"\n")
+    if len(lines) < 2 or lines.pop() != b"":
+        raise Refused("rules")
+    names, fields = [], {}
+    for line in lines:
+        name, equals, value = line.partition(b"=")
+        if equals == b"" or len(name) not in range(1, 33) or len(value) not in range(1, 1025):
+            raise Refused("rules")
+        if any(byte not in NAME_BYTES for byte in name):
+            raise Refused("rules")
+        if any(byte not in range(0x20, 0x7F) for byte in value):
+            raise Refused("rules")
+        names.append(name)
+        fields[name.decode("ascii")] = value.decode("ascii")
+    if names != sorted(set(names)):
+        raise Refused("rules")
+    return fields
+
+
+HAND_RULES = {
+    "contributions": ["none", "open", "sealed"],
+    "deck": ["standard52", "standard54", "short36"],
+    "decks": ["1", "2", "3", "4", "5", "6", "7", "8"],
+    "reveal": ["never", "after_close"],
+    "sampler": ["masked", "word32"],
+}
+
+
+def hand_rules(rules):
+    """Return (fields, ids of the removed cards, n)."""
+    fields = rules_fields(rules)
+    for name in fields:
+        if name not in [*HAND_RULES, "proofs", "removed"]:
+            raise Refused(name)
+    for name, values in HAND_RULES.items():
+        if fields.get(name) not in values:
+            raise Refused(name)
+    if "proofs" in fields and (fields["proofs"], fields["contributions"]) != ("deck", "none"):
+        raise Refused("proofs")
+    removed = removed_ids(fields)
+    m = len(deck_ids(fields["deck"], removed))
+    if m < 2:
+        raise Refused("removed")
+    return fields, removed, int(fields["decks"]) * m
+
+
+def removed_ids(fields):
+    if "removed" not in fields:
+        return []
+    whole = deck_ids(fields["deck"], [])
+    removed = [card for card in whole if str(card) in fields["removed"].split(",")]
+    if ",".join(str(card) for card in removed) != fields["removed"]:
+        raise Refused("removed")
+    return removed
+
+
 def hand_X(tenant, table, hand, rules):
     return (
         LP(b"entropyd/hand/v1")
-        + LP(tenant.encode("ascii"))
-        + LP(table.encode("ascii"))
-        + LP(hand.encode("ascii"))
+        + LP(id_bytes("tenant", tenant))
+        + LP(id_bytes("table", table))
+        + LP(id_bytes("hand", hand))
         + LP(rules_hash(rules))
     )
 
 
 def draw_X(tenant, match, draw, rules):
+    rules_fields(rules)
     return (
         LP(b"entropyd/draw/v1")
-        + LP(tenant.encode("ascii"))
-        + LP(match.encode("ascii"))
-        + LP(draw.encode("ascii"))
+        + LP(id_bytes("tenant", tenant))
+        + LP(id_bytes("match", match))
+        + LP(id_bytes("draw", draw))
         + LP(rules_hash(rules))
     )
 
@@ -350,9 +459,12 @@ def deck_root_whole(X, K, items):
 
 def seats_root_A(seats):
     """`seats` is a dictionary: seat -> Ed25519 public key, or empty bytes for none."""
+    for key in seats.values():
+        if len(key) not in (0, 32):
+            raise Refused("seats")
     return merkle_root(
         [
-            LP(b"entropyd/seat/v1") + LP(seat.encode("ascii")) + LP(seats[seat])
+            LP(b"entropyd/seat/v1") + LP(id_bytes("seats", seat)) + LP(seats[seat])
             for seat in sorted(seats)
         ]
     )
@@ -366,7 +478,22 @@ def open_hash_O(X, q, n, C, D, A):
 
 
 def contribution_leaf(O, seat, value):
-    return LP(b"entropyd/contribution/v1") + LP(O) + LP(seat.encode("ascii")) + LP(value)
+    if len(value) != 32:
+        raise Refused("value")
+    return LP(b"entropyd/contribution/v1") + LP(O) + LP(id_bytes("seat", seat)) + LP(value)
+
+
+def contribution_leaves(rules, O, seats, contributions):
+    """`contributions` is a list of (seat, value), in any order."""
+    if hand_rules(rules)[0]["contributions"] == "none" and seats != {}:
+        raise Refused("seats")
+    spoken: list[str] = []
+    for seat, _ in contributions:
+        id_bytes("seat", seat)
+        if seat not in seats or seat in spoken:
+            raise Refused("contributions")
+        spoken.append(seat)
+    return [contribution_leaf(O, seat, value) for seat, value in contributions]
 
 
 def sort_contributions(leaves):
@@ -395,14 +522,20 @@ def cut_permutation(O, n, leaves, sampler):
 
 
 def claim_digest(X, claim):
+    if len(claim) != 16:
+        raise Refused("claim")
     return sha256(LP(b"entropyd/claim/v1") + LP(X) + LP(claim))
 
 
 def derive_claim(claim_key, table, hand, place):
+    if len(claim_key) < 32:
+        raise Refused("claim_key")
+    if place not in range(2**32):
+        raise Refused("place")
     message = (
         LP(b"entropyd/claim-key/v1")
-        + LP(table.encode("ascii"))
-        + LP(hand.encode("ascii"))
+        + LP(id_bytes("table", table))
+        + LP(id_bytes("hand", hand))
         + u32(place)
     )
     return hmac.new(claim_key, message, hashlib.sha256).digest()[0:16]
@@ -413,4 +546,11 @@ def derive_claim(claim_key, table, hand, place):
 
 def user_events(events):
     """Return the samples of a list of (x, y, t)."""
+    for x, y, t in events:
+        if x not in range(2**32):
+            raise Refused("x")
+        if y not in range(2**32):
+            raise Refused("y")
+        if t not in range(2**64):
+            raise Refused("t")
     return b"".join(u32(x) + u32(y) + u64(t) for x, y, t in events)

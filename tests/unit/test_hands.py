@@ -102,8 +102,8 @@ def test_published_hands_in_the_naive_reference(case):
     assert case["cut_key"] == (naive.cut_key(O, leaves).hex() if leaves else None)
 
 
-@pytest.mark.parametrize("case", PUBLISHED, ids=label)
-def test_published_openings_of_single_cards(case):
+@pytest.mark.parametrize("case", [*PUBLISHED, *OURS], ids=label)
+def test_openings_of_single_cards(case):
     """Salt, leaf and path of each opened card lead to D."""
     deck = opened(case)
     leaves = commitment.card_leaves(deck.binding, deck.salt_key, deck.items)
@@ -290,6 +290,31 @@ def test_seats_are_sorted_by_their_bytes_not_by_number():
     assert commitment.seats_root({}) == commitment.NO_SEATS_ROOT
     with pytest.raises(RequestError, match="seats"):
         commitment.seats_root({"seat 1": b""})
+
+
+@pytest.mark.parametrize("length", [1, 31, 33, 64])
+def test_a_seat_key_of_another_length_is_refused(length):
+    """Empty says that the seat has none."""
+    with pytest.raises(RequestError, match=f"has {length} bytes; expected the 32") as refused:
+        commitment.seats_root({"seat-1": b"", "seat-2": bytes(length)})
+    assert refused.value.field == "seats"
+
+
+@pytest.mark.parametrize("length", [0, 31, 33])
+def test_a_contribution_of_another_length_is_refused(length):
+    """A shorter one could be guessed, a longer one be made to fit."""
+    with pytest.raises(RequestError, match=f"has {length} bytes; expected 32") as refused:
+        cut.contribution_leaf(bytes(32), "seat-1", bytes(length))
+    assert refused.value.field == "value"
+
+
+@pytest.mark.parametrize("length", [0, 16, 31])
+def test_a_short_claim_key_is_refused(length):
+    """The error names length and remedy, and no byte of the key."""
+    with pytest.raises(RequestError, match=f"has {length} bytes; expected 32 or more") as refused:
+        claim.derive_claim(b"k" * length, "t", "1")
+    assert refused.value.field == "claim_key"
+    assert "kkkk" not in str(refused.value)
 
 
 @pytest.mark.parametrize("length", [0, 15, 17, 32])

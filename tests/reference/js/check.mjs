@@ -57,6 +57,17 @@ function hex(text) {
 const mapValues = (object, change) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
 
+/** The field that is refused, or null if nothing is. */
+function refusedField(action) {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof protocol.Refused) return error.field;
+    throw error;
+  }
+  return null;
+}
+
 const texts = (cards) => cards.map(protocol.cardText).join(' ');
 
 // ---- draws.json --------------------------------------------------------------------------------
@@ -77,6 +88,22 @@ function checkDraw(vector) {
   if (result !== undefined) results.result = result;
   const inputs = ['label', 'kind', 'sampler', 'X', 'seeds', 'covers', ...kind.inputs];
   return agreeOnResults(vector, inputs, results);
+}
+
+/** A draw of which each take gives the next value. If it fails it is null. No value is left. */
+function checkTries(vector) {
+  const values = vector.values.map((value) => BigInt(exactNumber(value)));
+  const take = () => {
+    if (values.length === 0) throw new Error('a try is made too many');
+    return values.shift();
+  };
+  let result = null;
+  const field = refusedField(() => {
+    result = protocol.drawBelow(vector.bound, vector.sampler, { take }).result;
+  });
+  agree('result', field === null, vector.result !== null);
+  agree('values', [], values);
+  return agreeOnResults(vector, ['label', 'sampler', 'bound', 'values'], { result });
 }
 
 // ---- hands.json, in both places ----------------------------------------------------------------
@@ -109,11 +136,12 @@ function checkHand(vector) {
   if (protocol.parseHandRules(hand.rules).wholeDeck) presentShuffle(hand, played);
   const { n, X, C, D, A, O, R, items, cut, cards } = played;
   const claim = protocol.deriveClaim(hex(vector.claim_key), hand.table, hand.hand, 0);
-  return agreeOnResults(vector, [...HAND_INPUTS, 'claim_key'], {
+  const count = agreeOnResults(vector, [...HAND_INPUTS, 'claim_key', 'opened'], {
     n, X, C, D, A, O, R, items, cut, rules_hash: played.rulesHash,
     dealt_cards: Buffer.from(cards), dealt_text: texts(cards),
     claim, claim_digest: protocol.claimDigest(X, claim),
   });
+  return vector.opened.reduce((sum, card) => sum + checkOpened(card, hand, played), count);
 }
 
 /** tests/vectors/protocol/hands.json: hands with the leaves of contributions and single cards. */
@@ -135,7 +163,7 @@ function presentShuffle(inputs, { items, C, D, A, O }) {
   protocol.checkShuffle({ ...inputs, S: Buffer.concat(inputs.seeds), items, C, D, A, O });
 }
 
-/** A card that is proved alone: its salt, and the path of RFC 6962, 2.1.1, from its leaf to D. */
+/** A card that is proved alone: its salt, and the path from its leaf to D. */
 function checkOpened(opened, { k }, { X, items, cut, cards }) {
   const leaves = items.map((item, i) => protocol.cardLeaf(k, X, i, item));
   const index = cut[opened.place];
@@ -144,18 +172,8 @@ function checkOpened(opened, { k }, { X, items, cut, cards }) {
     item: items[index],
     card: protocol.cardText(cards[opened.place]),
     salt: protocol.salt(k, X, index),
-    path: auditPath(index, leaves),
+    path: protocol.merklePath(index, leaves),
   });
-}
-
-function auditPath(index, leaves) {
-  if (leaves.length === 1) return [];
-  let k = 1;
-  while (2 * k < leaves.length) k *= 2;
-  const [left, right] = [leaves.slice(0, k), leaves.slice(k)];
-  return index < k
-    ? [...auditPath(index, left), protocol.merkleRoot(right)]
-    : [...auditPath(index - k, right), protocol.merkleRoot(left)];
 }
 
 // ---- seeds.json --------------------------------------------------------------------------------
@@ -190,15 +208,83 @@ function checkAccepted(vector) {
   return agreeOnResults(vector, ['rules'], { n, rules_hash: protocol.sha256(bytes) });
 }
 
+function checkRefusedRules(vector) {
+  const field = refusedField(() => protocol.parseHandRules(hex(vector.rules_hex)));
+  return agreeOnResults(vector, ['reason', 'rules_hex'], { field });
+}
+
+// ---- encodings.json ----------------------------------------------------------------------------
+
+const eventsOf = (events) => events.map(([x, y, t]) => [x, y, BigInt(t)]);
+
+function checkBinding(vector) {
+  const rules = protocol.ascii(vector.rules);
+  const X = protocol.drawX(vector.tenant, vector.match, vector.draw, rules);
+  const inputs = ['label', 'tenant', 'match', 'draw', 'rules'];
+  return agreeOnResults(vector, inputs, { rules_hash: protocol.sha256(rules), X });
+}
+
+function checkEvents(vector) {
+  const samples = protocol.userEvents(eventsOf(vector.events));
+  return agreeOnResults(vector, ['label', 'events'], { samples });
+}
+
+function checkClaim(vector) {
+  const { claim_key: key, table, hand, place, X } = vector;
+  const claim = protocol.deriveClaim(hex(key), table, hand, place);
+  const digest = protocol.claimDigest(hex(X), claim);
+  const inputs = ['label', 'claim_key', 'table', 'hand', 'place', 'X'];
+  return agreeOnResults(vector, inputs, { claim, claim_digest: digest });
+}
+
+// ---- refusals.json -----------------------------------------------------------------------------
+
+const contributionsOf = ({ rules, O, seats, contributions }) => [
+  protocol.parseHandRules(protocol.ascii(rules)), hex(O), mapValues(seats, hex),
+  contributions.map(({ seat, value }) => [seat, hex(value)]),
+];
+
+/** What is to be made -> its inputs, and how it is made from a vector that holds them. */
+const REFUSED = {
+  hand: [
+    ['tenant', 'table', 'hand', 'rules'],
+    (v) => protocol.handX(v.tenant, v.table, v.hand, protocol.ascii(v.rules)),
+  ],
+  draw: [
+    ['tenant', 'match', 'draw', 'rules'],
+    (v) => protocol.drawX(v.tenant, v.match, v.draw, protocol.ascii(v.rules)),
+  ],
+  condition: [['class', 'sources'], (v) => protocol.condition(v.class, mapValues(v.sources, hex))],
+  events: [['events'], (v) => protocol.userEvents(eventsOf(v.events))],
+  stir: [['user'], (v) => protocol.stir(anyGenerator(), { user: mapValues(v.user, hex) })],
+  instantiate: [['origin'], (v) => anyGenerator(v.origin)],
+  list: [['sampler', 'bounds'], (v) => drawAnyhow(v.bounds.map(BigInt), v.sampler)],
+  seats: [['seats'], (v) => protocol.seatsRoot(mapValues(v.seats, hex))],
+  contributions: [
+    ['rules', 'O', 'seats', 'contributions'],
+    (v) => protocol.contributionLeaves(...contributionsOf(v)),
+  ],
+  claim: [
+    ['claim_key', 'table', 'hand', 'place'],
+    (v) => protocol.deriveClaim(hex(v.claim_key), v.table, v.hand, v.place),
+  ],
+  claim_digest: [['X', 'claim'], (v) => protocol.claimDigest(hex(v.X), hex(v.claim))],
+};
+
+function anyGenerator(origin = 'o') {
+  return protocol.instantiate({}, Buffer.alloc(32), origin);
+}
+
+function drawAnyhow(bounds, sampler) {
+  const seeds = protocol.segmentsOf(bounds).map(() => Buffer.alloc(64));
+  return protocol.drawList(bounds, sampler, Buffer.alloc(0), seeds);
+}
+
 function checkRefused(vector) {
-  agreeOnNames(vector, ['reason', 'rules_hex']);
-  try {
-    protocol.parseHandRules(hex(vector.rules_hex));
-  } catch (error) {
-    if (error instanceof protocol.Refused) return 1;
-    throw error;
-  }
-  throw new Difference('rules_hex', `refusal: ${vector.reason}`, 'accepted');
+  if (!Object.hasOwn(REFUSED, vector.of)) throw new Error(`unknown refusal of ${vector.of}`);
+  const [inputs, make] = REFUSED[vector.of];
+  const field = refusedField(() => make(vector));
+  return agreeOnResults(vector, ['reason', 'of', ...inputs], { field });
 }
 
 // ---- The worked example of protocol.md ---------------------------------------------------------
@@ -278,10 +364,13 @@ function commitmentLines({ X, items, C, D, A, O }, k) {
 
 /** The names at the top of a file, and which check takes the vectors of its lists. */
 const FILES = [
-  { lists: { cases: (vector) => ('kind' in vector ? checkDraw : checkHand)(vector) } },
+  { lists: { cases: checkDraw, tries: checkTries } },
+  { lists: { cases: checkHand } },
   { notes: ['about'], lists: { hands: checkOpenedHand } },
   { lists: { runs: checkRun } },
-  { lists: { accepted: checkAccepted, refused: checkRefused } },
+  { lists: { accepted: checkAccepted, refused: checkRefusedRules } },
+  { lists: { draws: checkBinding, events: checkEvents, claims: checkClaim } },
+  { lists: { refused: checkRefused } },
 ];
 
 /** Yields [name of the vector, function that checks it and returns the number of its values]. */

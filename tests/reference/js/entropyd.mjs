@@ -9,11 +9,16 @@
 
 import { createHash, createHmac } from 'node:crypto';
 
-/** An input that the document tells an implementation to refuse. */
-export class Refused extends Error {}
+/** An input that the document tells an implementation to refuse, and the name of that input. */
+export class Refused extends Error {
+  constructor(field, complaint) {
+    super(`${field}: ${complaint}`);
+    this.field = field;
+  }
+}
 
-function insist(condition, complaint) {
-  if (!condition) throw new Refused(complaint);
+function insist(condition, field, complaint) {
+  if (!condition) throw new Refused(field, complaint);
 }
 
 // ---- 1. Encoding -------------------------------------------------------------------------------
@@ -21,21 +26,21 @@ function insist(condition, complaint) {
 export const cat = (...parts) => Buffer.concat(parts);
 
 export function ascii(text) {
-  insist(/^[\x00-\x7f]*$/.test(text), 'text is not ASCII');
+  insist(/^[\x00-\x7f]*$/.test(text), 'text', 'is not ASCII');
   return Buffer.from(text, 'latin1');
 }
 
-export function u32(x) {
-  insist(Number.isInteger(x) && x >= 0 && x <= 0xffffffff, `${x} does not fit u32`);
+export function u32(x, field = 'number') {
+  insist(Number.isInteger(x) && x >= 0 && x <= 0xffffffff, field, `${x} does not fit u32`);
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(x);
   return bytes;
 }
 
 /** Takes a Number without a fraction or a BigInt: a clock in nanoseconds passes 2^53. */
-export function u64(x) {
-  insist(typeof x === 'bigint' || Number.isSafeInteger(x), `${x} is not an exact integer`);
-  insist(x >= 0 && BigInt(x) < 1n << 64n, `${x} does not fit u64`);
+export function u64(x, field = 'number') {
+  insist(typeof x === 'bigint' || Number.isSafeInteger(x), field, `${x} is not an exact integer`);
+  insist(x >= 0 && BigInt(x) < 1n << 64n, field, `${x} does not fit u64`);
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(BigInt(x));
   return bytes;
@@ -66,19 +71,32 @@ export function merkleRoot(leaves) {
   return sha256(Buffer.of(1), merkleRoot(leaves.slice(0, k)), merkleRoot(leaves.slice(k)));
 }
 
-/** The own entries of an object in byte order of their keys, which are ids. */
-const entriesInByteOrder = (object) =>
-  Object.entries(object).sort(([a], [b]) => Buffer.compare(idBytes(a), idBytes(b)));
+/** The path of leaf i, from its sibling to a child of the root. */
+export function merklePath(i, leaves) {
+  if (leaves.length === 1) return [];
+  let k = 1;
+  while (2 * k < leaves.length) k *= 2;
+  const [first, others] = [leaves.slice(0, k), leaves.slice(k)];
+  return i < k
+    ? [...merklePath(i, first), merkleRoot(others)]
+    : [...merklePath(i - k, others), merkleRoot(first)];
+}
+
+/** [bytes of the key, value] of an object's entries, in byte order of the keys. */
+const entriesInByteOrder = (object, bytesOf) =>
+  Object.entries(object)
+    .map(([key, value]) => [bytesOf(key), value])
+    .sort(([a], [b]) => Buffer.compare(a, b));
 
 function exactly(length, bytes, name) {
-  insist(bytes.length === length, `${name} has ${bytes.length} bytes instead of ${length}`);
+  insist(bytes.length === length, name, `has ${bytes.length} bytes instead of ${length}`);
   return bytes;
 }
 
 // ---- 2. Ids ------------------------------------------------------------------------------------
 
-export function idBytes(id) {
-  insist(typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id), 'not an id of section 2');
+export function idBytes(id, field) {
+  insist(/^[\x21-\x7e]{1,128}$/.test(id), field, 'is no id of section 2');
   return Buffer.from(id, 'latin1');
 }
 
@@ -98,18 +116,19 @@ export const DECKS = new Map([
 
 export function cardText(id) {
   if (id === 52 || id === 53) return `X${id - 51}`;
-  insist(Number.isInteger(id) && id >= 0 && id < 52, `${id} is no card`);
+  insist(Number.isInteger(id) && id >= 0 && id < 52, 'card', `${id} is no card`);
   return RANKS[id % 13] + SUITS[Math.trunc(id / 13)];
 }
 
 /** The n items of `copies` decks; `card(t)` is the card id of item t. */
 export function shoe(deckName, copies, removed) {
   const deck = DECKS.get(deckName);
-  insist(deck !== undefined, 'no such deck');
-  insist(Number.isInteger(copies) && copies >= 1 && copies <= 8, 'decks is not 1 to 8');
-  insist(removed.every((id) => deck.includes(id)), 'a removed card is not in the deck');
+  insist(deck !== undefined, 'deck', 'there is no such deck');
+  insist(Number.isInteger(copies) && copies >= 1 && copies <= 8, 'decks', 'is not 1 to 8');
+  insist(removed.every((id) => deck.includes(id)), 'removed', 'a card is not in the deck');
+  insist(removed.every((id, i) => i === 0 || removed[i - 1] < id), 'removed', 'is not ascending');
   const list = deck.filter((id) => !removed.includes(id));
-  insist(list.length >= 2, 'fewer than two cards are left');
+  insist(list.length >= 2, 'removed', 'fewer than two cards are left');
   const n = copies * list.length;
   return { n, card: (item) => list[item % list.length] };
 }
@@ -121,15 +140,14 @@ const DECIMAL = /^(0|[1-9][0-9]*)$/;
 
 /** The lines of any draw's rules as a Map from name to value, or Refused. */
 export function parseRuleLines(bytes) {
-  // An empty text is refused: section 4 speaks of a last line, so there is one.
-  insist(bytes.length > 0 && bytes[bytes.length - 1] === 0x0a, 'the last line has no newline');
+  insist(bytes.at(-1) === 0x0a, 'rules', 'there is no last line, or it does not end');
   const rules = new Map();
   let previous = '';
   for (const line of bytes.subarray(0, -1).toString('latin1').split('\n')) {
     const match = RULE_LINE.exec(line);
-    insist(match !== null, 'a line is not name=value');
+    insist(match !== null, 'rules', 'a line is not name=value');
     const [, name, value] = match;
-    insist(name > previous, 'names are not in byte order, each once');
+    insist(name > previous, 'rules', 'names are not in byte order, each once');
     rules.set(name, value);
     previous = name;
   }
@@ -139,8 +157,8 @@ export function parseRuleLines(bytes) {
 const oneOf = (...values) => (value) => values.includes(value);
 const HAND_RULES = new Map([
   ['contributions', oneOf('none', 'open', 'sealed')],
-  ['deck', (value) => DECKS.has(value)],
-  ['decks', (value) => /^[1-8]$/.test(value)],
+  ['deck', () => true], // these two and the cards removed are for `shoe` to judge
+  ['decks', (value) => DECIMAL.test(value)],
   ['proofs', oneOf('deck')],
   ['removed', (value) => value.split(',').every((id) => DECIMAL.test(id))],
   ['reveal', oneOf('never', 'after_close')],
@@ -152,18 +170,17 @@ const OPTIONAL_RULES = ['proofs', 'removed'];
 export function parseHandRules(bytes) {
   const lines = parseRuleLines(bytes);
   for (const [name, value] of lines) {
-    insist(HAND_RULES.has(name), `a hand has no rule ${name}`);
-    insist(HAND_RULES.get(name)(value), `${name} has no such value`);
+    insist(HAND_RULES.has(name), name, 'is no rule of a hand');
+    insist(HAND_RULES.get(name)(value), name, 'has no such value');
   }
   for (const name of HAND_RULES.keys()) {
-    insist(lines.has(name) || OPTIONAL_RULES.includes(name), `${name} is missing`);
+    insist(lines.has(name) || OPTIONAL_RULES.includes(name), name, 'is missing');
   }
-  const wholeDeck = lines.has('proofs');
-  insist(!wholeDeck || lines.get('contributions') === 'none', 'proofs=deck beside contributions');
+  const [wholeDeck, moved] = [lines.has('proofs'), lines.get('contributions') !== 'none'];
+  insist(!(wholeDeck && moved), 'proofs', 'is deck beside contributions');
   const removed = lines.has('removed') ? lines.get('removed').split(',').map(Number) : [];
-  insist(removed.every((id, i) => i === 0 || removed[i - 1] < id), 'removed is not ascending');
   const { n, card } = shoe(lines.get('deck'), Number(lines.get('decks')), removed);
-  return { lines, wholeDeck, sampler: lines.get('sampler'), n, card };
+  return { lines, wholeDeck, moved, sampler: lines.get('sampler'), n, card };
 }
 
 /** The only spelling of a Map or list of [name, value]. */
@@ -194,14 +211,19 @@ export function shuffleRules(deckName, copies, removed = []) {
 // ---- 5. Binding: X -----------------------------------------------------------------------------
 
 function binding(label, ids, rules) {
-  return cat(lp(label), ...ids.map((id) => lp(idBytes(id))), lp(sha256(rules)));
+  const fields = Object.entries(ids).map(([field, id]) => lp(idBytes(id, field)));
+  return cat(lp(label), ...fields, lp(sha256(rules)));
 }
 
-export const handX = (tenant, table, hand, rules) =>
-  binding('entropyd/hand/v1', [tenant, table, hand], rules);
+export function handX(tenant, table, hand, rules) {
+  parseHandRules(rules);
+  return binding('entropyd/hand/v1', { tenant, table, hand }, rules);
+}
 
-export const drawX = (tenant, match, draw, rules) =>
-  binding('entropyd/draw/v1', [tenant, match, draw], rules);
+export function drawX(tenant, match, draw, rules) {
+  parseRuleLines(rules);
+  return binding('entropyd/draw/v1', { tenant, match, draw }, rules);
+}
 
 // ---- 6. RBG: the seeds -------------------------------------------------------------------------
 
@@ -240,28 +262,40 @@ export class HmacDrbg {
 
 const CLASSES = ['hardware', 'cover', 'user', 'os'];
 
+const sourceBytes = (id) => idBytes(id, 'source');
+
+/** 6.5: the source id of a user in a stir. */
+function stirredUserBytes(id) {
+  const parts = id.split(' ');
+  insist(parts.length === 2, 'source', 'is not tenant id, space, user id');
+  return ascii(parts.map(sourceBytes).join(' '));
+}
+
 /** 6.2: e_class over an object from source id to samples. */
-export function condition(className, sources = {}) {
-  const fields = entriesInByteOrder(sources).map(([id, samples]) => {
-    // With an empty source a class has a source but no samples, which 6.2 hashes in two ways.
-    insist(samples.length > 0, 'a source without samples');
-    return cat(lp(idBytes(id)), lp(samples));
+export function condition(className, sources = {}, bytesOf = sourceBytes) {
+  const fields = entriesInByteOrder(sources, bytesOf).map(([id, samples]) => {
+    insist(samples.length > 0, 'samples', 'a source that is named has none');
+    return cat(lp(id), lp(samples));
   });
   return sha512(lp('entropyd/condition/v1'), lp(className), ...fields);
 }
 
 /** 6.2: the 256 bytes of all four classes; a class that is not given has no samples. */
 export function entropyInput(classes) {
-  insist(Object.keys(classes).every((name) => CLASSES.includes(name)), 'no such class');
+  insist(Object.keys(classes).every((name) => CLASSES.includes(name)), 'class', 'no such class');
   return cat(...CLASSES.map((name) => condition(name, classes[name])));
 }
 
 /** 6.2: one event of mouse or touch. */
-export const userEvent = (x, y, t) => cat(u32(x), u32(y), u64(t));
+export const userEvent = (x, y, t) => cat(u32(x, 'x'), u32(y, 'y'), u64(t, 't'));
+
+/** 6.2: the samples of a list of [x, y, t]. */
+export const userEvents = (events) => cat(...events.map((event) => userEvent(...event)));
 
 /** 6.3 */
 export function instantiate(classes, nonce, origin) {
-  const personalizationString = cat(lp('entropyd/drbg/v1'), lp(origin));
+  insist(!origin.includes('+'), 'origin', 'has a +');
+  const personalizationString = cat(lp('entropyd/drbg/v1'), lp(idBytes(origin, 'origin')));
   return new HmacDrbg(entropyInput(classes), exactly(32, nonce, 'nonce'), personalizationString);
 }
 
@@ -270,7 +304,7 @@ export const seedInput = (x, s) => cat(lp('entropyd/seed/v1'), lp(x), u32(s));
 
 /** 6.4: the seeds, r and K of a draw; `segments` holds the classes of each segment, in order. */
 export function drawSeeds(generator, x, segments) {
-  insist(segments.length > 0, 'a draw has at least one segment');
+  insist(segments.length > 0, 'segments', 'a draw has at least one');
   const last = segments.length - 1;
   let out;
   const seeds = segments.map((classes, s) => {
@@ -283,7 +317,11 @@ export function drawSeeds(generator, x, segments) {
 
 /** 6.5: only what devices and users gave is ever stirred. */
 export function stir(generator, { hardware, user }) {
-  generator.reseed(entropyInput({ hardware, user }), lp('entropyd/stir/v1'));
+  const entropy = cat(
+    condition('hardware', hardware), condition('cover'),
+    condition('user', user, stirredUserBytes), condition('os'),
+  );
+  generator.reseed(entropy, lp('entropyd/stir/v1'));
 }
 
 // ---- 7. Segments -------------------------------------------------------------------------------
@@ -292,7 +330,7 @@ const SEGMENT_BITS = 249;
 
 /** b(k): the least integer with 2^b >= k, which is the length of k - 1 in binary. */
 export function bitsOf(k) {
-  insist(BigInt(k) >= 1n, 'a bound is below 1');
+  insist(BigInt(k) >= 1n, 'bounds', 'one is below 1');
   const below = BigInt(k) - 1n;
   return below === 0n ? 0 : below.toString(2).length;
 }
@@ -302,6 +340,7 @@ export function segmentsOf(bounds) {
   const segments = [[]];
   let sum = 0;
   for (const k of bounds) {
+    insist(bitsOf(k) <= SEGMENT_BITS, 'bounds', 'one is above 2^249');
     if (sum + bitsOf(k) > SEGMENT_BITS) {
       segments.push([]);
       sum = 0;
@@ -351,7 +390,7 @@ const WORD_SPACE = 1n << 32n;
 /** Each sampler: its largest bound, the bits of a try, the values accepted, and what they mean. */
 const SAMPLERS = {
   masked: { // 9.1; k = 1 takes no bits, and the value 0 of no bits is accepted
-    most: 1n << 249n,
+    most: 1n << BigInt(SEGMENT_BITS),
     bits: bitsOf,
     limit: (k) => k,
     result: (value) => value,
@@ -368,24 +407,24 @@ const SAMPLERS = {
 export function drawBelow(bound, samplerName, stream) {
   const k = BigInt(bound);
   const sampler = SAMPLERS[samplerName];
-  insist(sampler !== undefined, 'no such sampler');
-  insist(k >= 1n && k <= sampler.most, 'the bound is out of range');
+  insist(sampler !== undefined, 'sampler', 'there is no such sampler');
+  insist(k >= 1n && k <= sampler.most, 'bounds', 'one is out of range');
   const tries = [];
   while (tries.length < MOST_TRIES) {
     const value = stream.take(sampler.bits(k));
     tries.push(value);
     if (value < sampler.limit(k)) return { result: sampler.result(value, k), tries };
   }
-  throw new Refused('the 128th try was rejected: the hand is void');
+  throw new Refused('tries', 'the 128th was rejected: the hand is void');
 }
 
 /** Sections 7 to 9: every bound of a list drawn from the seed of its segment. */
 export function drawList(bounds, sampler, x, seeds) {
   const segments = segmentsOf(bounds);
-  insist(seeds.length === segments.length, 'not exactly one seed a segment');
+  insist(seeds.length === segments.length, 'seeds', 'not exactly one a segment');
   const trace = { draws: [], tries: [], bits: [], segmentBounds: segments.map((s) => s.length) };
   segments.forEach((segment, s) => {
-    const stream = new Keystream(exactly(64, seeds[s], 'seed'), x, s);
+    const stream = new Keystream(exactly(64, seeds[s], 'seeds'), x, s);
     for (const k of segment) {
       const { result, tries } = drawBelow(k, sampler, stream);
       trace.draws.push(result);
@@ -417,14 +456,14 @@ function swapped(n, draws) {
 
 /** `result` is the order; the rest is the trace of drawList. */
 export function shuffle(n, sampler, x, seeds) {
-  insist(Number.isInteger(n) && n >= 1, 'a shuffle takes at least one item');
+  insist(Number.isInteger(n) && n >= 1, 'n', 'a shuffle takes at least one item');
   const trace = drawList(shuffleBounds(n), sampler, x, seeds);
   return { ...trace, result: swapped(n, trace.draws) };
 }
 
 export function sample(n, m, sampler, x, seeds) {
-  insist(Number.isInteger(n) && Number.isInteger(m), 'counts are integers');
-  insist(m >= 1 && m <= n, 'a sample takes 1 to n items');
+  insist(Number.isInteger(n) && Number.isInteger(m), 'm', 'counts are integers');
+  insist(m >= 1 && m <= n, 'm', 'a sample takes 1 to n items');
   const trace = drawList(sampleBounds(n, m), sampler, x, seeds);
   return { ...trace, result: swapped(n, trace.draws).reverse().slice(0, m) };
 }
@@ -460,24 +499,30 @@ export function deckRoot(rules, k, x, a) {
 /** 11.4: over an object from seat id to Ed25519 public key, empty for none. */
 export function seatsRoot(seats) {
   const leaf = ([seat, key]) => {
-    insist(key.length === 0 || key.length === 32, 'a seat key is 32 bytes or none');
-    return cat(lp('entropyd/seat/v1'), lp(idBytes(seat)), lp(key));
+    insist(key.length === 0 || key.length === 32, 'seats', 'a key is 32 bytes or none');
+    return cat(lp('entropyd/seat/v1'), lp(seat), lp(key));
   };
-  return merkleRoot(entriesInByteOrder(seats).map(leaf));
+  return merkleRoot(entriesInByteOrder(seats, (seat) => idBytes(seat, 'seats')).map(leaf));
 }
 
 /** 11.5 */
 export function openHash(x, q, n, c, d, a) {
-  insist(q >= 1, 'a sequence number starts at 1');
-  return sha256(lp('entropyd/open/v1'), lp(x), u64(q), u32(n), lp(c), lp(d), lp(a));
+  insist(q >= 1, 'sequence', 'starts at 1');
+  return sha256(lp('entropyd/open/v1'), lp(x), u64(q, 'sequence'), u32(n), lp(c), lp(d), lp(a));
 }
 
 // ---- 12. Contributions and cut -----------------------------------------------------------------
 
 /** The leaves of [seat, value] pairs in any order, sorted by leaf hash. */
-export function contributionLeaves(o, contributions) {
-  const leaf = ([seat, value]) =>
-    cat(lp('entropyd/contribution/v1'), lp(o), lp(idBytes(seat)), lp(exactly(32, value, 'value')));
+export function contributionLeaves(rules, o, seats, contributions) {
+  insist(rules.moved || Object.keys(seats).length === 0, 'seats', 'nobody contributes');
+  const leaf = ([seat, value], i) => {
+    const id = idBytes(seat, 'seat');
+    insist(Object.hasOwn(seats, seat), 'contributions', 'one is of no seat in A');
+    const first = contributions.findIndex(([other]) => other === seat) === i;
+    insist(first, 'contributions', 'a seat has two');
+    return cat(lp('entropyd/contribution/v1'), lp(o), lp(id), lp(exactly(32, value, 'value')));
+  };
   return contributions.map(leaf).sort((a, b) => Buffer.compare(leafHash(a), leafHash(b)));
 }
 
@@ -500,14 +545,15 @@ export const claimDigest = (x, claim) =>
 
 /** 13.1: the claim that a caller derives from its claim key. */
 export function deriveClaim(claimKey, table, hand, place) {
-  insist(claimKey.length >= 32, 'a claim key has 32 bytes or more');
-  const message = [lp('entropyd/claim-key/v1'), lp(idBytes(table)), lp(idBytes(hand)), u32(place)];
-  return hmacSha256(claimKey, ...message).subarray(0, 16);
+  insist(claimKey.length >= 32, 'claim_key', 'has fewer than 32 bytes');
+  const ids = cat(lp(idBytes(table, 'table')), lp(idBytes(hand, 'hand')));
+  const message = cat(lp('entropyd/claim-key/v1'), ids, u32(place, 'place'));
+  return hmacSha256(claimKey, message).subarray(0, 16);
 }
 
 /** 13.2: S on the wire is the seeds joined. */
 export function splitSeeds(bytes) {
-  insist(bytes.length > 0 && bytes.length % 64 === 0, 'S is not 64 bytes a segment');
+  insist(bytes.length > 0 && bytes.length % 64 === 0, 'seeds', 'are not 64 bytes a segment');
   return range(bytes.length / 64).map((s) => bytes.subarray(64 * s, 64 * s + 64));
 }
 
@@ -525,7 +571,7 @@ export function playHand({ tenant, table, hand, rules, q, seeds, r, k, ...others
   const D = deckRoot(parsed, k, X, items);
   const A = seatsRoot(seats);
   const O = openHash(X, q, n, C, D, A);
-  const leaves = contributionLeaves(O, contributions);
+  const leaves = contributionLeaves(parsed, O, seats, contributions);
   const { root: R, cut, key } = cutOf(n, sampler, O, leaves);
   const cards = cut.map((place) => card(items[place]));
   return { n, rulesHash: sha256(rules), X, items, C, D, A, O, leaves, R, key, cut, cards };
@@ -534,10 +580,11 @@ export function playHand({ tenant, table, hand, rules, q, seeds, r, k, ...others
 /** 13.3: throws Refused unless everything presented follows from the rest. */
 export function checkShuffle({ S, items, C, D, A, O, ...inputs }) {
   const { tenant, table, hand, rules, q, r, k } = inputs; // no seats, no contributions
+  insist(!parseHandRules(rules).moved, 'contributions', 'is not none');
   const found = playHand({ tenant, table, hand, rules, q, r, k, seeds: splitSeeds(S) });
   const same = items.length === found.n && items.every((item, i) => item === found.items[i]);
-  insist(same, 'the order is not the one presented');
+  insist(same, 'items', 'the order is not the one presented');
   for (const [name, presented] of Object.entries({ C, D, A, O })) {
-    insist(found[name].equals(presented), `${name} is not the one presented`);
+    insist(found[name].equals(presented), name, 'is not the one presented');
   }
 }
