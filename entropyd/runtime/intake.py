@@ -147,19 +147,18 @@ class Intake:
         self._observer.instantiated()
 
     def _note_alarm(self, report: Report, alarm: HealthAlarm) -> None:
-        detail = {
-            "test": str(alarm.test),
-            "severity": str(alarm.severity),
-            "count": alarm.count,
-            "cutoff": alarm.cutoff,
-            "sample_index": alarm.sample_index,
-            "serial": report.serial,
-        }
-        self._store.note(
-            Event(
-                kind=EventKind.HEALTH_ALARM,
-                subject=report.source_id,
-                detail=json.dumps(detail),
-                at_ns=self._wall_ns(),
-            )
+        self._note(
+            EventKind.HEALTH_ALARM,
+            report,
+            test=str(alarm.test),
+            severity=str(alarm.severity),
+            count=alarm.count,
+            cutoff=alarm.cutoff,
+            sample_index=alarm.sample_index,
         )
+        if alarm.latch is not None:
+            self._note(EventKind.HEALTH_LATCH, report, latch=str(alarm.latch))
+
+    def _note(self, kind: EventKind, report: Report, **detail: str | int) -> None:
+        text = json.dumps({**detail, "serial": report.serial})
+        self._store.note(Event(kind, report.source_id, text, self._wall_ns()))
