@@ -1,4 +1,4 @@
-"""Cutoffs of the two SP 800-90B health tests, computed instead of tabulated.
+"""Cutoffs of the health tests, computed instead of tabulated.
 
 A cutoff follows from a claim (min-entropy of one sample), from the false
 alarm probability that is accepted, and for the proportion test from the
@@ -108,6 +108,15 @@ def adaptive_proportion_cutoff_as_printed(
     return min(window, 1 + critbinom(window, min_entropy, alpha_log2=alpha_log2))
 
 
+def lag_correlation_cutoff(min_entropy: Fraction, *, alpha_log2: int, window: int) -> int:
+    """Return the cutoff of the lag test, `1 + critbinom(W, 2**-H, 1-alpha)`, at most `window`.
+
+    All W samples are compared with an earlier one, and none with itself, so
+    all of them are random. Arguments as `adaptive_proportion_cutoff`.
+    """
+    return min(window, 1 + critbinom(window, min_entropy, alpha_log2=alpha_log2))
+
+
 def critbinom(trials: int, min_entropy: Fraction, *, alpha_log2: int) -> int:
     """Return the smallest k with P(X <= k) >= 1 - alpha, X binomial(trials, 2**-H).
 
@@ -169,11 +178,13 @@ class HealthCutoffs:
         window: length of the proportion window, in samples.
         repetition_count: cutoffs of the repetition count test.
         adaptive_proportion: cutoffs of the adaptive proportion test.
+        lag_correlation: cutoffs of the lag test.
     """
 
     window: int
     repetition_count: LevelCutoffs
     adaptive_proportion: LevelCutoffs
+    lag_correlation: LevelCutoffs
 
 
 def cutoffs_for(
@@ -205,4 +216,5 @@ def cutoffs_for(
     alphas = (intermittent_alpha_log2, permanent_alpha_log2)
     rct = [repetition_count_cutoff(claim, alpha_log2=a) for a in alphas]
     apt = [adaptive_proportion_cutoff(claim, alpha_log2=a, window=window) for a in alphas]
-    return HealthCutoffs(window, LevelCutoffs(*rct), LevelCutoffs(*apt))
+    lag = [lag_correlation_cutoff(claim, alpha_log2=a, window=window) for a in alphas]
+    return HealthCutoffs(window, LevelCutoffs(*rct), LevelCutoffs(*apt), LevelCutoffs(*lag))

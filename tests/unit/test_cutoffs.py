@@ -78,13 +78,19 @@ def test_the_cutoffs_of_a_quantis():
     cutoffs = cutoffs_for(
         6000, sample_bits=8, intermittent_alpha_log2=-40, permanent_alpha_log2=-60
     )
-    assert HealthCutoffs(512, LevelCutoffs(8, 11), LevelCutoffs(36, 45)) == cutoffs
+    assert (
+        HealthCutoffs(512, LevelCutoffs(8, 11), LevelCutoffs(36, 45), LevelCutoffs(35, 44))
+        == cutoffs
+    )
 
 
 def test_the_cutoffs_of_bits():
     """Nine tenths of a bit: window 1024; 46 and 662 stand in the table."""
     cutoffs = cutoffs_for(900, sample_bits=1, intermittent_alpha_log2=-40, permanent_alpha_log2=-60)
-    assert HealthCutoffs(1024, LevelCutoffs(46, 68), LevelCutoffs(662, 688)) == cutoffs
+    assert (
+        HealthCutoffs(1024, LevelCutoffs(46, 68), LevelCutoffs(662, 688), LevelCutoffs(661, 688))
+        == cutoffs
+    )
 
 
 def test_the_cap_keeps_the_proportion_test_able_to_fail():

@@ -39,8 +39,17 @@ POLICY = HealthPolicy(first_assessment_samples=FIRST, assessment_window_samples=
 BYTES = NoiseSourceInfo("quantis-1", "quantis-usb", SourceKind.HARDWARE, 8, 6000, "a test's")
 BITS = replace(BYTES, source_id="bits-1", sample_bits=1, claimed_millibits=900)
 HOUR_NS = 3600 * 10**9
-# Windows that fail: a run of 8 equal samples at the end, or a value in half of 72 samples.
-RUN = noise(WINDOW - 9, "run") + b"\xa5" + b"\x5a" * 8
+
+
+def run(number: int) -> bytes:
+    """Return a window that fails by a run of 8 equal samples at its end, and differs by number.
+
+    The same window twice would fail the lag test too.
+    """
+    return noise(WINDOW - 9, f"run {number}") + b"\xa5" + b"\x5a" * 8
+
+
+RUN = run(0)
 assert len(RUN) == WINDOW
 
 
@@ -133,7 +142,7 @@ def test_a_window_is_credited_only_when_it_has_ended():
     bench.feed(samples[511:], now_ns=7)
     assert bench.credited == samples
     assert [block.arrived_ns for block in bench.held] == [5]
-    bench.feed(samples, now_ns=8)
+    bench.feed(noise(WINDOW, "next"), now_ns=8)
     assert [block.arrived_ns for block in bench.held] == [5, 8]
     assert bench.source.status().last_good_ns == 8
 
@@ -165,10 +174,17 @@ def test_credit_falls_when_the_samples_get_worse():
 
 
 def test_a_source_assessed_at_nothing_releases_nothing():
-    """Two ones in 1,024 bits, where the cutoffs allow for it: assessed at 0, so no credit."""
-    lax = replace(POLICY, intermittent_alpha_log2=-60, permanent_alpha_log2=-80)
+    """Six ones in 1,024 bits, where the cutoffs allow for it: assessed at 0, so no credit."""
+    lax = replace(
+        POLICY,
+        intermittent_alpha_log2=-60,
+        permanent_alpha_log2=-80,
+        first_assessment_samples=1024,
+        assessment_window_samples=1024,
+    )
     bench = Bench(replace(BITS, claimed_millibits=100), lax)
-    bench.feed((b"\1" + b"\0" * 511) * 16)
+    ones = {0, 100, 250, 403, 577, 800}  # no two of them a lag of the lag test apart
+    bench.feed(bytes(place in ones for place in range(1024)) * 4)
     assert bench.alarms == []
     assert bench.state() is SourceState.HEALTHY
     assert (bench.source.status().assessed_millibits, bench.held) == (0, [])
@@ -279,7 +295,7 @@ def test_intermittent_failures_are_forgiven_after_their_window():
 def test_failed_startups_count_as_intermittent_failures():
     """A source that never gets through its start-up test is latched off."""
     bench = Bench()
-    bench.feed(*[RUN] * 5)
+    bench.feed(*map(run, range(5)))
     assert bench.source.history.startup_failures == 5
     assert bench.source.history.latch is LatchReason.TOO_MANY_INTERMITTENT_FAILURES
 
@@ -300,12 +316,12 @@ def test_several_alarms_in_one_window_are_one_failure():
 def test_reopening_keeps_the_history():
     """Four failures before a reopening and one after it are five."""
     bench = healthy()
-    for _ in range(4):
-        bench.feed(RUN)
+    for number in range(4):
+        bench.feed(run(number))
         bench.lose()
         bench.source.on_opened(0)
     assert bench.source.history.alarms[RCT, INTERMITTENT] == 4
-    bench.feed(RUN)
+    bench.feed(run(4))
     assert bench.source.history.latch is LatchReason.TOO_MANY_INTERMITTENT_FAILURES
 
 
@@ -324,11 +340,12 @@ def test_reopening_keeps_the_running_repetition_count():
 def test_reopening_keeps_the_running_proportion_count():
     """Thirty of a value before, six after in the same window: the 36th alarms."""
     bench = healthy()
-    bench.feed(b"\x5a\xa5" * 30)
+    fourteen = b"\x5a" + bytes(range(1, 14))  # divides no lag of the lag test
+    bench.feed(fourteen * 30)
     bench.lose()
     bench.source.on_opened(0)
-    bench.feed(b"\x5a\xa5" * 6)
-    assert bench.fired == [("apt", "intermittent", STARTUP + FIRST + 70)]
+    bench.feed(fourteen * 6)
+    assert bench.fired == [("apt", "intermittent", STARTUP + FIRST + 35 * 14)]
 
 
 def test_reopening_keeps_the_latch():

@@ -1,19 +1,42 @@
 """The vectorised health tests say what plain loops say, however samples are cut."""
 
+from dataclasses import replace
+
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from entropyd.entropy.cutoffs import HealthCutoffs, LevelCutoffs, cutoffs_for
 from entropyd.entropy.health import Failure, HealthTest, HealthTests, Verdict
+from tests.fakes.noise import noise
 
 RCT, APT = HealthTest.REPETITION_COUNT, HealthTest.ADAPTIVE_PROPORTION
-SMALL = HealthCutoffs(16, LevelCutoffs(3, 5), LevelCutoffs(6, 9))
-EQUAL_LEVELS = HealthCutoffs(16, LevelCutoffs(4, 4), LevelCutoffs(16, 16))
-QUANTIS = cutoffs_for(6000, sample_bits=8, intermittent_alpha_log2=-40, permanent_alpha_log2=-60)
+LAG = HealthTest.LAG_CORRELATION
+# More than a window holds: for tests of the other two, whose samples repeat on purpose.
+NO_LAG = LevelCutoffs(1025, 1025)
+SMALL = HealthCutoffs(16, LevelCutoffs(3, 5), LevelCutoffs(6, 9), LevelCutoffs(7, 10))
+EQUAL_LEVELS = HealthCutoffs(16, LevelCutoffs(4, 4), LevelCutoffs(16, 16), LevelCutoffs(16, 16))
+REAL = cutoffs_for(6000, sample_bits=8, intermittent_alpha_log2=-40, permanent_alpha_log2=-60)
+QUANTIS = replace(REAL, lag_correlation=NO_LAG)
+
+
+def plain_lag(samples, cutoffs):
+    """The lag test one lag and one sample at a time, in the order in which one call lists them."""
+    found = []
+    for lag in (1, 2, 64, 512, 8192):
+        hits = 0
+        for index, sample in enumerate(samples):
+            if index % cutoffs.window == 0:
+                hits = 0
+            if index >= lag and sample == samples[index - lag]:
+                hits += 1
+                for verdict in ("intermittent", "permanent"):
+                    if hits == getattr(cutoffs.lag_correlation, verdict):
+                        found.append((index, "lag", verdict, hits))
+    return found
 
 
 def plain(samples, cutoffs):
-    """Section 4.4 of the standard, one sample at a time, with two cutoffs a test."""
+    """Section 4.4 of the standard, one sample at a time, with two cutoffs a test; then the lags."""
     found = []
     a, b = -1, 0
     reference = occurrences = 0
@@ -34,7 +57,8 @@ def plain(samples, cutoffs):
                 found.append((index, "apt", "intermittent", occurrences))
             if occurrences == cutoffs.adaptive_proportion.permanent:
                 found.append((index, "apt", "permanent", occurrences))
-    return found
+    # The sort is stable: at one sample the standard's tests come first.
+    return sorted(found + plain_lag(samples, cutoffs), key=lambda failure: failure[0])
 
 
 def ours(pieces, cutoffs):
@@ -95,7 +119,7 @@ def test_bits_use_a_window_of_1024():
     cutoffs = cutoffs_for(
         1000, sample_bits=1, intermittent_alpha_log2=-40, permanent_alpha_log2=-60
     )
-    tests = HealthTests(cutoffs)
+    tests = HealthTests(replace(cutoffs, lag_correlation=NO_LAG))
     assert tests.feed(b"\0\1" * 2048) == []
     assert tests.window_filled == 0
     assert tests.feed(b"\0\1" * 500) == []
@@ -108,8 +132,9 @@ def test_the_first_sample_of_a_window_is_new():
     first = b"\x2a\1" * 5 + b"\2\3\4\5\6\7"
     second = b"\7" + b"\x2a\1" * 7 + b"\2"
     assert (len(first), len(second)) == (16, 16)
-    assert ours([first + second], SMALL) == []
-    assert ours([second[1:] + b"\2"], SMALL) == [(10, "apt", "intermittent", 6)]
+    cutoffs = replace(SMALL, lag_correlation=NO_LAG)
+    assert ours([first + second], cutoffs) == []
+    assert ours([second[1:] + b"\2"], cutoffs) == [(10, "apt", "intermittent", 6)]
 
 
 def test_a_run_goes_on_through_the_intermittent_cutoff():
@@ -139,6 +164,34 @@ def test_the_proportion_test_is_alive_after_an_alarm():
     window = b"\xaa\xbb" * 36 + bytes(range(220)) * 2
     assert len(window) == 512
     assert [index for index, *_ in ours([window * 2], QUANTIS)] == [70, 512 + 70]
+
+
+def test_a_doubled_sample_is_seen_by_the_lag_test_alone():
+    """Each sample twice: as frequent as ever, and every second one equals the one before."""
+    doubled = bytes(value for byte in range(256) for value in (byte, byte))
+    assert ours([doubled], REAL)[0] == (69, "lag", "intermittent", 35)
+    assert {"lag"} == {test for _, test, *_ in ours([doubled], REAL)}
+
+
+def test_a_repeated_packet_is_seen_by_the_lag_test_alone():
+    """A packet of 512 different-enough samples again and again: every sample is the one before."""
+    packet = noise(512, "a packet")
+    assert ours([packet], REAL) == []
+    found = ours([packet * 2], REAL)
+    assert [(512 + 34, "lag", "intermittent", 35), (512 + 43, "lag", "permanent", 44)] == found
+
+
+def test_a_repeated_transfer_is_seen_by_the_lag_test_alone():
+    """The same 8,192 samples again, as from a driver that hands out one buffer twice."""
+    transfer = noise(8192, "a transfer")
+    found = ours([transfer, transfer], REAL)
+    assert (8192 + 34, "lag", "intermittent", 35) == found[0]
+    assert {"lag"} == {test for _, test, *_ in found}
+
+
+def test_the_lag_test_is_silent_on_noise():
+    """A million samples of SHA-512 over a counter: a fixed stream, so a fixed answer."""
+    assert ours([noise(1 << 20, "silence")], REAL) == []
 
 
 def test_nothing_is_nothing():

@@ -1,0 +1,72 @@
+"""The lag test: does a sample tell one that comes a fixed distance behind it?
+
+A test of our own, for faults that neither test of the standard can see,
+because every value stays as frequent as it was: a device that sends each
+sample twice, or the same packet or transfer again and again. It is not the
+repetition count nor the adaptive proportion test and is not called by their
+names.
+
+In each proportion window it counts, for each lag, the samples that equal the
+one so far before them. A source with min-entropy H a sample repeats any value
+that is known beforehand with probability 2**-H at most, so the count is at
+most binomial(W, 2**-H), and the cutoff is 1 + critbinom(W, 2**-H, 1-alpha).
+Alpha holds for each lag, so a window alarms falsely five times as often.
+
+Spec: SP 800-90B, section 4.3 (developer-defined tests for known failure modes).
+"""
+
+import numpy as np
+
+from entropyd.entropy.cutoffs import LevelCutoffs
+from entropyd.entropy.verdicts import Failure, HealthTest
+from entropyd.entropy.window_count import Hits, Samples, WindowCount
+
+# Neighbours; every second sample; a packet of USB full speed (64) and of high speed (512), each
+# sent again; a transfer of the size that the Quantis driver reads (8,192), sent again.
+LAGS = (1, 2, 64, 512, 8192)
+
+
+# Samples are looked back on in one buffer, which is moved up when it is full: seldom enough that
+# it costs nothing, and small enough to stay in the cache.
+_PART = 8 * LAGS[-1]
+
+
+class LagCorrelation:
+    """Counts repetitions at five distances."""
+
+    def __init__(self, cutoffs: LevelCutoffs, window: int) -> None:
+        """Start before the first sample of a stream."""
+        self._counts = {
+            lag: WindowCount(HealthTest.LAG_CORRELATION, cutoffs, window) for lag in LAGS
+        }
+        self._buffer = np.empty(LAGS[-1] + _PART, np.uint8)
+        self._end = 0  # of the samples in it, which are the last ones of the stream
+
+    def feed(self, samples: Samples, first_index: int) -> list[Failure]:
+        """Observe `samples`, at least one, the first of which has index `first_index`."""
+        failures: list[Failure] = []
+        for start in range(0, len(samples), _PART):
+            part = samples[start : start + _PART]
+            self._append(part)
+            for lag, count in self._counts.items():
+                failures += count.feed(self._hits(part, lag), first_index + start)
+        return failures
+
+    def _append(self, part: Samples) -> None:
+        if self._end + len(part) > len(self._buffer):
+            kept = min(self._end, LAGS[-1])
+            self._buffer[:kept] = self._buffer[self._end - kept : self._end]
+            self._end = kept
+        self._buffer[self._end : self._end + len(part)] = part
+        self._end += len(part)
+
+    def _hits(self, part: Samples, lag: int) -> Hits:
+        """Return one flag a sample of `part`, the last in the buffer: equals the one `lag` before."""
+        first = self._end - len(part)
+        # The first samples of a stream have nothing so far before them, and hit nothing.
+        missing = min(len(part), max(0, lag - first))
+        hits = np.empty(len(part), np.bool_)
+        hits[:missing] = False
+        past = self._buffer[first + missing - lag : self._end - lag]
+        np.equal(part[missing:], past, out=hits[missing:])
+        return hits
