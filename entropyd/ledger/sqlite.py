@@ -30,7 +30,7 @@ from entropyd.ledger.contract import (
 )
 from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key
 from entropyd.ledger.secrets import SecretBox
-from entropyd.ledger.sqlite_batch import FIND, Batch, write_notes
+from entropyd.ledger.sqlite_batch import FIND, record, write_notes
 from entropyd.ledger.sqlite_file import (
     close_quietly,
     connect,
@@ -128,9 +128,7 @@ class SqliteLedger:
         try:
             # If we die anywhere in this block, the log holds no commit mark:
             # the next start sees none of it, and no number is missing.
-            batch = Batch(writer, self._rows)
-            outcomes = [batch.take(draft) for draft in drafts]
-            batch.write()
+            outcomes = record(writer, self._rows, drafts) if drafts else []
             write_notes(writer, events, health_states)
             # COMMIT appends what changed and its commit mark to the log, then
             # synchronises the log, then lets readers see it. If we die before

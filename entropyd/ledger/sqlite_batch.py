@@ -1,7 +1,7 @@
 """What one transaction of the SQLite ledger does to its tables."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from entropyd.errors import LedgerDamagedError
 from entropyd.ledger.contract import AlreadySpent, Event, HandDraft, HandRecord, Outcome, Recorded
@@ -15,12 +15,14 @@ FIND = """
     FROM spent s JOIN hands h ON h.id = s.hand_id JOIN tables t ON t.id = h.table_id
     WHERE s.hand_key = ?
 """
-# Asks the small table alone: most drafts are new.
-_IS_SPENT = "SELECT 1 FROM spent WHERE hand_key = ?"
+# The PRIMARY KEY says if the id is new: the database, not this program, has the
+# last word. The row that it names follows in the same transaction.
+_SPEND = "INSERT INTO spent VALUES (?, ?) ON CONFLICT DO NOTHING"
 _FIND_TABLE = "SELECT id, next_sequence FROM tables WHERE tenant = ? AND name = ?"
 _INSERT_TABLE = """
     INSERT INTO tables (tenant, name, next_sequence) VALUES (?, ?, 1) RETURNING id, next_sequence
 """
+_SET_NEXT = "UPDATE tables SET next_sequence = ? WHERE id = ?"
 # The columns in the order in which `HandRows.write` gives them.
 _INSERT_HAND = """
     INSERT INTO hands (id, table_id, sequence, hand, rules, claim_digest, size, commitment,
@@ -29,67 +31,75 @@ _INSERT_HAND = """
 """
 
 
-class Batch:
-    """The drafts of one transaction while they get their numbers. Lives inside it."""
+def record(
+    writer: sqlite3.Connection, rows: HandRows, drafts: Sequence[HandDraft]
+) -> list[Outcome]:
+    """Give each new hand its number and write it; find the record of each spent one.
 
-    def __init__(self, writer: sqlite3.Connection, rows: HandRows) -> None:
-        self._writer = writer
-        self._rows = rows
-        (last_id,) = writer.execute("SELECT coalesce(max(id), 0) FROM hands").fetchone()
-        self._next_id: int = last_id + 1
-        self._tables: dict[tuple[str, str], list[int]] = {}
-        self._hands: list[Row] = []
-        self._spent: dict[bytes, int] = {}
-        self._records: dict[bytes, HandRecord] = {}
+    Call inside a transaction. Step by step for all drafts, and not draft by
+    draft: so the processor stays in one library at a time, which saves a
+    quarter of the time of 64 drafts.
 
-    def take(self, draft: HandDraft) -> Outcome:
-        """Number a draft, or find that its id is spent."""
-        key = hand_key(draft.tenant, draft.hand)
-        if key in self._records:
-            return AlreadySpent(self._records[key])
-        if self._writer.execute(_IS_SPENT, (key,)).fetchone() is not None:
-            return AlreadySpent(self._stored(key, draft))
-        table = self._table(draft.tenant, draft.table)
-        table_id, sequence = table
-        table[1] += 1
-        record, row = self._rows.write(draft, self._next_id, table_id, sequence)
-        self._hands.append(row)
-        self._spent[key] = self._next_id
-        self._records[key] = record
-        self._next_id += 1
-        return Recorded(record)
+    Raises:
+        LedgerDamagedError: a spent id does not lead to its record.
+        sqlite3.Error: as any statement.
+    """
+    keys = [hand_key(draft.tenant, draft.hand) for draft in drafts]
+    hand_ids = _spend(writer, keys)
+    numbers = _number(writer, [d for d, hand_id in zip(drafts, hand_ids, strict=True) if hand_id])
+    written: list[Row] = []
+    records: list[HandRecord | None] = []
+    for draft, hand_id in zip(drafts, hand_ids, strict=True):
+        if hand_id is None:
+            records.append(None)
+            continue
+        table_id, sequence = next(numbers)
+        new, row = rows.write(draft, hand_id, table_id, sequence)
+        written.append(row)
+        records.append(new)
+    writer.executemany(_INSERT_HAND, written)
+    return [
+        Recorded(new) if new is not None else AlreadySpent(_stored(writer, rows, key, draft))
+        for new, key, draft in zip(records, keys, drafts, strict=True)
+    ]
 
-    def write(self) -> None:
-        """Write hands, their spent ids and the next numbers of their tables.
 
-        A second row of one hand key would break its PRIMARY KEY: the database,
-        not this class, has the last word.
-        """
-        self._writer.executemany(_INSERT_HAND, self._hands)
-        self._writer.executemany("INSERT INTO spent VALUES (?, ?)", self._spent.items())
-        self._writer.executemany(
-            "UPDATE tables SET next_sequence = ? WHERE id = ?",
-            [(next_sequence, table_id) for table_id, next_sequence in self._tables.values()],
-        )
+def _spend(writer: sqlite3.Connection, keys: Sequence[bytes]) -> list[int | None]:
+    """Return the id of each new hand, in order; None where the key is spent, also by one before."""
+    (last_id,) = writer.execute("SELECT coalesce(max(id), 0) FROM hands").fetchone()
+    hand_ids: list[int | None] = []
+    for key in keys:
+        is_new = writer.execute(_SPEND, (key, last_id + 1)).rowcount == 1
+        last_id += is_new
+        hand_ids.append(last_id if is_new else None)
+    return hand_ids
 
-    def _stored(self, key: bytes, draft: HandDraft) -> HandRecord:
-        row = self._writer.execute(FIND, (key,)).fetchone()
-        if row is None:
-            raise LedgerDamagedError(
-                f"ledger row spent/{key.hex()}, field hand_id: names no hand; stop, keep a copy of"
-                " the directory, and restore the last backup"
-            )
-        return self._rows.read(row, draft.tenant, draft.hand, with_secrets=False)
 
-    def _table(self, tenant: str, name: str) -> list[int]:
-        """Return [id, next number] of a table, which exists from its first hand on."""
-        table = self._tables.get((tenant, name))
+def _number(writer: sqlite3.Connection, drafts: Sequence[HandDraft]) -> Iterator[tuple[int, int]]:
+    """Return (table id, next number at this table) of each new hand, in order."""
+    tables: dict[tuple[str, str], list[int]] = {}
+    numbers: list[tuple[int, int]] = []
+    for draft in drafts:
+        ids = (draft.tenant, draft.table)
+        table = tables.get(ids)
         if table is None:
-            found = self._writer.execute(_FIND_TABLE, (tenant, name)).fetchone()
-            if found is None:
-                found = self._writer.execute(_INSERT_TABLE, (tenant, name)).fetchone()
-            table = self._tables[tenant, name] = list(found)
-        return table
+            # A table exists from its first hand on.
+            found = writer.execute(_FIND_TABLE, ids).fetchone()
+            table = tables[ids] = list(found or writer.execute(_INSERT_TABLE, ids).fetchone())
+        numbers.append((table[0], table[1]))
+        table[1] += 1
+    writer.executemany(_SET_NEXT, [(number, table_id) for table_id, number in tables.values()])
+    return iter(numbers)
+
+
+def _stored(writer: sqlite3.Connection, rows: HandRows, key: bytes, draft: HandDraft) -> HandRecord:
+    row = writer.execute(FIND, (key,)).fetchone()
+    if row is None:
+        raise LedgerDamagedError(
+            f"ledger row spent/{key.hex()}, field hand_id: names no hand; stop, keep a copy of the"
+            " directory, and restore the last backup"
+        )
+    return rows.read(row, draft.tenant, draft.hand, with_secrets=False)
 
 
 def write_notes(

@@ -42,10 +42,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             items BLOB NOT NULL,
             opening BLOB NOT NULL
         ) STRICT""",
-        # A table of its own and not a column of hands: it outlives their rows.
+        # A table of its own and not a column of hands, and no reference to them:
+        # spent ids outlive the rows of their hands.
         """CREATE TABLE spent (
             hand_key BLOB PRIMARY KEY CHECK (length(hand_key) = 16),
-            hand_id INTEGER NOT NULL REFERENCES hands (id)
+            hand_id INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID""",
         """CREATE TABLE events (
             id INTEGER PRIMARY KEY,
