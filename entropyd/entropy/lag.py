@@ -61,7 +61,7 @@ class LagCorrelation:
         self._end += len(part)
 
     def _hits(self, part: Samples, lag: int) -> Hits:
-        """Return one flag a sample of `part`, the last in the buffer: equals the one `lag` before."""
+        """Return one flag a sample of `part`, the newest in the buffer: equals that `lag` back."""
         first = self._end - len(part)
         # The first samples of a stream have nothing so far before them, and hit nothing.
         missing = min(len(part), max(0, lag - first))

@@ -39,7 +39,7 @@ class WindowCount:
         self._count = 0
 
     def parts(self, length: int) -> tuple[int, int]:
-        """Return where, in the next `length` samples, the open window and the last whole one end."""
+        """Return where among `length` new samples the open window and the last whole one end."""
         head = min(length, self.window - self.filled) if self.filled else 0
         return head, head + (length - head) // self.window * self.window
 
