@@ -121,6 +121,9 @@ def _daemon(files: Files, rate: int) -> Iterator[Daemon]:
         daemon = RecordedDaemon(home, options=options, source_extra=SOURCE, gate=GATE)
         try:
             yield daemon.start()
+        except Exception as error:
+            error.add_note(daemon.log)
+            raise
         finally:
             if daemon.process is not None and daemon.process.poll() is None:
                 daemon.kill()

@@ -115,10 +115,8 @@ def test_the_reference_shares_no_code_with_entropyd():
 
 
 def test_no_byte_enters_two_seeds(played, recomputed):
-    """What the seeds are made from are pieces of the tape, one behind the other, none shared.
-
-    That they are made from these pieces is what the equality of all seeds says.
-    """
+    """Seeds are made from pieces of the capture, one behind the other, none shared."""
+    assert played.decks == recomputed.decks  # so these pieces are what they were made from
     spent = recomputed.spent
     assert spent[0].start == DROPPED
     assert all(one.stop == other.start for one, other in pairwise(spent))
@@ -134,6 +132,7 @@ def test_no_byte_enters_two_seeds(played, recomputed):
 def test_no_byte_enters_two_seeds_across_a_loss(files, replugged):
     """What was stirred in is dealt from no more, and neither is what was read before or dropped."""
     run = recompute(files, replugged.calls)
+    assert replugged.decks == run.decks
     spent = run.spent
     gaps = [
         range(one.stop, other.start) for one, other in pairwise(spent) if one.stop != other.start
