@@ -125,9 +125,9 @@ class Gate(Table):
         le=65_536,
         description="a whole number from 1 to 65536: draws that may wait; more are refused at once",
     )
-    reservoir_bytes: Annotated[int, BeforeValidator(units.size_between("16KiB", "64MiB"))] = Field(
+    reservoir_bytes: Annotated[int, BeforeValidator(units.size_between("128KiB", "64MiB"))] = Field(
         default=256 * units.KIB,
-        description="a size from 16KiB to 64MiB: tested samples kept ready",
+        description="a size from 128KiB to 64MiB: tested samples kept ready",
     )
 
     @field_validator("user_bits")
