@@ -308,7 +308,7 @@ def test_a_report_that_cannot_be_posted_is_a_surprise_like_any_other():
 
 def test_the_fake_device_notices_what_it_forbids():
     """The fake itself: a use after closing, and a second opening beside an open device."""
-    driver = ScriptedDriver([b"x"], [])
+    driver = ScriptedDriver([b"x"], [], read_period_s=0)
     device = driver.open()
     device.close()
     assert b"x" == device.read()
