@@ -53,9 +53,13 @@ from entropyd.service.shuffle_core import ShuffleCore
 
 TICK_S = 0.1
 TICKS_A_READER_CHECK = 5
-# Draws in flight when we are asked to stop get this long. With the listeners' grace and the
-# readers' last read (1 s) the whole stop stays below 5 s, and the unit's TimeoutStopSec above that.
+# Draws in flight when we are asked to stop get this long. With the wait for quiet, the listeners'
+# grace and the readers' last read (1 s) the whole stop stays below 5 s, and the unit's
+# TimeoutStopSec above that.
 DRAIN_S = 2.0
+# A thousand calls take our loop a tenth of a second: none came for that long, none is left.
+QUIET_S = 0.1
+QUIET_LIMIT_S = 0.5
 LISTENER_GRACE_S = 0.5
 
 METHODS = ("Shuffle", "GetShuffle", "AddUserEntropy", "GetStatus")
@@ -281,6 +285,8 @@ class Daemon:
         await self._dealer.wait_until_idle(DRAIN_S)
         self._dealer.dismiss_waiters()
         self._supervisor.ask_to_stop()
+        # Whoever is told that we stop comes back in a second: those that already called are told.
+        await grpc_server.until_quiet(listeners, quiet_s=QUIET_S, limit_s=QUIET_LIMIT_S)
         await grpc_server.stop_all(listeners, LISTENER_GRACE_S)
         running = await asyncio.to_thread(self._supervisor.join)
         if running:

@@ -109,7 +109,11 @@ def _parser_of(parse: Callable[[bytes], Message]) -> Callable[[bytes], Message |
 
 
 class Adapter:
-    """Carries calls of one listener to the core."""
+    """Carries calls of one listener to the core.
+
+    Attributes:
+        calls: how many calls reached it.
+    """
 
     def __init__(
         self,
@@ -131,6 +135,7 @@ class Adapter:
         self._observer = observer
         self._clock_ns = clock_ns
         self._on_defect = on_defect
+        self.calls = 0
 
     async def carry(
         self,
@@ -140,6 +145,7 @@ class Adapter:
         context: Context,
     ) -> Response:
         """Run `handler` for one call and translate what it raises."""
+        self.calls += 1
         began_ns = self._clock_ns()
         # The stubs say that there always is a time; for a call without a deadline it is None.
         left_s: float | None = context.time_remaining()
@@ -226,6 +232,7 @@ class Listener:
         """
         self.address = address
         self.port = 0
+        self._adapter = adapter
         self._lock: int | None = None
         self._server = grpc.aio.server(options=SERVER_OPTIONS)
         # The generated code calls the two methods that it has, and no other.
@@ -240,6 +247,11 @@ class Listener:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = (SHUFFLE_SERVICE, ENTROPY_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)
+
+    @property
+    def calls(self) -> int:
+        """How many calls reached it so far."""
+        return self._adapter.calls
 
     async def start(self, *, mode: int, owner: int, group: int) -> None:
         """Bind and serve.
@@ -328,6 +340,19 @@ def _lock_socket(path: Path) -> int:
         os.close(lock)
         raise _cannot_bind(f"unix:{path}") from error
     return lock
+
+
+async def until_quiet(listeners: Sequence[Listener], *, quiet_s: float, limit_s: float) -> None:
+    """Wait until no call came for `quiet_s` seconds, or for `limit_s` seconds.
+
+    What gRPC took off the wire and we did not reach when a server stops, it
+    ends with CANCELLED, which no client may retry.
+    """
+    for _ in range(round(limit_s / quiet_s)):
+        before = [listener.calls for listener in listeners]
+        await asyncio.sleep(quiet_s)
+        if before == [listener.calls for listener in listeners]:
+            return
 
 
 async def stop_all(listeners: Sequence[Listener], grace_s: float) -> None:
