@@ -15,7 +15,7 @@ TIMEOUT_S = 5.0
 
 
 class Load:
-    """Threads that each draw hand after hand; a held hand is asked for again.
+    """Threads that each draw hand after hand; a refused hand is asked for again, when it was said.
 
     Attributes:
         answers: every deck that was answered, by hand.
@@ -52,7 +52,7 @@ class Load:
                     self.refused.append(refusal)
                     if refusal.code is not grpc.StatusCode.UNAVAILABLE:
                         self.refused_otherwise.append(refusal)
-                self._stopping.wait(0.05)
+                self._stopping.wait((refusal.pushback_ms or 50) / 1000)
                 continue
             with self._lock:
                 self.answers[hand] = answer.shuffle

@@ -118,8 +118,10 @@ def told(call: Callable[..., object], *arguments: object, **settings: object) ->
 class Wire:
     """One connection to one listener."""
 
-    def __init__(self, daemon: Daemon, socket_name: str = "poker.sock") -> None:
-        self.channel = grpc.insecure_channel(f"unix:{daemon.home}/{socket_name}", NO_RETRIES)
+    def __init__(self, daemon: Daemon, listener: str = "poker.sock") -> None:
+        """Connect to a listener of `daemon`: the name of its socket, or an address with a port."""
+        target = listener if ":" in listener else f"unix:{daemon.home}/{listener}"
+        self.channel = grpc.insecure_channel(target, NO_RETRIES)
         self.shuffles = shuffle_service_pb2_grpc.ShuffleServiceStub(self.channel)
         self.entropy = entropy_service_pb2_grpc.EntropyServiceStub(self.channel)
         self.health: Any = health_pb2_grpc.HealthStub(self.channel)
