@@ -25,6 +25,7 @@ from entropyd.hands.rules import Rules, rules_hash, segments_needed
 from entropyd.ledger.contract import Event, HandDraft, Ledger, Outcome
 from entropyd.rbg.construction import SeedConstruction
 from entropyd.runtime.dealer import Dealer, Dealt, DrawOrder
+from entropyd.service.provenance import encode_provenance
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.manual_time import ManualClock
 from tests.fakes.noise import noise
@@ -194,7 +195,9 @@ class Table:
 
     def _describe(self, seeds: Sequence[GatedSeed], wall_ns: int) -> bytes:
         self.described.append((seeds, wall_ns))
-        return b"provenance %d" % len(self.described)
+        return encode_provenance(
+            seeds, wall_ns, node="test", policy=self.gate.policy.describe(), degraded=False
+        )
 
     def deliver(self, samples: int, *, source: str = "quantis") -> None:
         """Put fresh samples into the gate; nobody is woken."""
