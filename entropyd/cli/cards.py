@@ -46,7 +46,7 @@ def render_deal(deal: Deal) -> RenderableType:
 
 def _sources(deal: Deal) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("used as", "source", "kind", "serial", "samples", "credited", "age", "health"):
+    for heading in ("used as", "source", "kind", "serial", "samples", "bits", "age", "health"):
         table.add_column(heading, no_wrap=True)
     for use in deal.sources:
         table.add_row(
@@ -55,7 +55,7 @@ def _sources(deal: Deal) -> Table:
             use.kind,
             escape(use.serial),
             str(use.samples),
-            f"{use.credited_bits} bits",
+            str(use.credited_bits),
             f"{use.age_s * 1000:.0f} ms",
             use.health,
         )

@@ -15,7 +15,6 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from entropyd.cli.cards import render_deal
 from entropyd.client import Client, Deal, Refusal
@@ -149,25 +148,25 @@ def _print_status(answer: entropy_service_pb2.GetStatusResponse) -> None:
         f"{answer.hands} hands recorded, {answer.waiters} callers waiting, users have"
         f" {_bits(answer.user_pooled_millibits)} bits waiting, version {answer.version}"
     )
-    console.print(_source_table(answer))
-
-
-def _source_table(answer: entropy_service_pb2.GetStatusResponse) -> Table:
-    table = Table(
-        "source", "state", "serial", "bits/sample", "waiting", "alarms", "reopens", "detail"
-    )
     for source in answer.sources:
-        table.add_row(
-            escape(source.source),
-            types_pb2.SourceState.Name(source.state).removeprefix("SOURCE_STATE_").lower(),
-            escape(source.serial),
-            f"{source.assessed_millibits / 1000:.2f} (claim {source.claimed_millibits / 1000:.2f})",
-            f"{_bits(source.reservoir_millibits)} bits",
-            str(source.alarms),
-            str(source.reopens),
-            escape(source.detail),
-        )
-    return table
+        _print_source(console, source)
+
+
+def _print_source(console: Console, source: entropy_service_pb2.SourceStatus) -> None:
+    state = types_pb2.SourceState.Name(source.state).removeprefix("SOURCE_STATE_").lower()
+    style = "green" if source.state == types_pb2.SOURCE_STATE_HEALTHY else "red"
+    serial = f" serial {escape(source.serial)}" if source.serial else ""
+    console.print(
+        f"[bold]{escape(source.source)}[/] [{style}]{state}[/]  {escape(source.driver)}{serial},"
+        f" {'required' if source.required else 'not required'}"
+    )
+    console.print(
+        f"  {source.claimed_millibits / 1000:.2f} bits a sample claimed,"
+        f" {source.assessed_millibits / 1000:.2f} assessed; {_bits(source.reservoir_millibits)}"
+        f" bits waiting; {source.alarms} alarms, {source.reopens} reopens"
+    )
+    if source.detail:
+        console.print(f"  last fault: {escape(source.detail)}")
 
 
 def _bits(millibits: int) -> str:
