@@ -1,0 +1,174 @@
+"""The schema: the conventions of its protos, and that no caller can choose a card.
+
+Walked over the descriptors, so that a field that is added tomorrow is walked too.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from google.protobuf import descriptor_pb2
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
+
+from entropyd.v1 import entropy_service_pb2, shuffle_service_pb2, types_pb2
+
+FILES: tuple[FileDescriptor, ...] = (
+    entropy_service_pb2.DESCRIPTOR,
+    shuffle_service_pb2.DESCRIPTOR,
+    types_pb2.DESCRIPTOR,
+)
+# What may come in, each with the reason why it chooses neither deck, seed nor position. A field
+# that is not here fails the test: whoever adds one says here why it may be.
+INPUTS = {
+    "ShuffleRequest.key": "which hand",
+    "ShuffleRequest.deck": "which cards are in the deck, hashed into the draw as rules",
+    "ShuffleRequest.claim": "who may read it again; not an input of the draw",
+    "GetShuffleRequest.key": "which hand",
+    "GetShuffleRequest.claim": "who reads",
+    "HandKey.table": "an id, bound into X; X is an additional input beside 320 bits of hardware",
+    "HandKey.hand": "an id, bound into X; unique for ever, so it cannot be tried again",
+    "Deck.name": "a whole named deck",
+    "Deck.decks": "how many copies of it",
+    "Deck.removed": "cards that are in no copy; what is left is still shuffled whole",
+    "AddUserEntropyRequest.user": "whose; limits are counted by it",
+    "AddUserEntropyRequest.blob": "mixed beside hardware that has been credited in full",
+    "AddUserEntropyRequest.events": "as blob",
+    "UserEvent.x": "as blob",
+    "UserEvent.y": "as blob",
+    "UserEvent.time_us": "as blob",
+}
+
+
+def messages(scope: FileDescriptor | Descriptor) -> Iterator[Descriptor]:
+    nested = (
+        scope.message_types_by_name
+        if isinstance(scope, FileDescriptor)
+        else scope.nested_types_by_name
+    )
+    for message in nested.values():
+        yield message
+        yield from messages(message)
+
+
+MESSAGES = [message for file in FILES for message in messages(file)]
+FIELDS = [field for message in MESSAGES for field in message.fields]
+ENUMS = [enum for file in FILES for enum in file.enum_types_by_name.values()] + [
+    enum for message in MESSAGES for enum in message.enum_types_by_name.values()
+]
+SERVICES = [service for file in FILES for service in file.services_by_name.values()]
+METHODS = [method for service in SERVICES for method in service.methods]
+
+
+def name_of(field: FieldDescriptor) -> str:
+    assert field.containing_type is not None
+    return f"{field.containing_type.name}.{field.name}"
+
+
+def reachable(message: Descriptor) -> Iterator[FieldDescriptor]:
+    """Every field that can be set by sending `message`."""
+    for field in message.fields:
+        yield field
+        if field.message_type is not None and field.message_type.file in FILES:
+            yield from reachable(field.message_type)
+
+
+# --- nobody chooses -------------------------------------------------------------------------
+
+
+def test_no_request_has_a_field_that_is_not_known_to_choose_nothing():
+    """No deck, no seed, no position, no order, no nonce: the fields that come in are these."""
+    incoming = {name_of(field) for method in METHODS for field in reachable(method.input_type)}
+    assert set(INPUTS) == incoming
+
+
+def test_no_request_takes_what_is_open_to_anything():
+    """An Any, a Struct, a map or an oneof of extensions would carry what the list above forbids."""
+    for method in METHODS:
+        for field in reachable(method.input_type):
+            if field.message_type is not None:
+                assert field.message_type.file in FILES
+                assert not field.message_type.GetOptions().map_entry
+        assert not method.input_type.is_extendable
+
+
+# --- conventions --------------------------------------------------------------------------------
+
+
+def test_the_walk_finds_the_services():
+    assert {
+        "entropyd.v1.ShuffleService.Shuffle",
+        "entropyd.v1.ShuffleService.GetShuffle",
+        "entropyd.v1.EntropyService.AddUserEntropy",
+        "entropyd.v1.EntropyService.GetStatus",
+    } == {method.full_name for method in METHODS}
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_every_method_has_a_request_and_a_response_of_its_own(method):
+    """Named after it, in its file, used by no other: either can grow without the others."""
+    assert (f"{method.name}Request", f"{method.name}Response") == (
+        method.input_type.name,
+        method.output_type.name,
+    )
+    used = [message for each in METHODS for message in (each.input_type, each.output_type)]
+    assert (1, 1) == (used.count(method.input_type), used.count(method.output_type))
+    assert not method.client_streaming
+    assert not method.server_streaming
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_files_are_where_their_package_says_with_one_service_each(file):
+    assert "entropyd.v1" == file.package
+    assert file.name.startswith("entropyd/v1/")
+    assert len(file.services_by_name) <= 1
+
+
+@pytest.mark.parametrize("enum", ENUMS, ids=lambda enum: enum.name)
+def test_the_zero_of_an_enum_says_nothing_and_the_others_carry_its_name(enum):
+    """SourceState -> SOURCE_STATE_UNSPECIFIED = 0: an absent value is never taken for a state."""
+    prefix = "".join(f"_{c}" if c.isupper() else c.upper() for c in enum.name).strip("_") + "_"
+    assert f"{prefix}UNSPECIFIED" == enum.values_by_number[0].name
+    assert all(value.name.startswith(prefix) for value in enum.values)
+    assert len(enum.values) == len({value.number for value in enum.values})
+
+
+def test_no_number_is_a_floating_one():
+    """Credit is whole thousandths of a bit, time is Duration and Timestamp."""
+    floating = {FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE}
+    assert FIELDS
+    assert [] == [name_of(field) for field in FIELDS if field.cpp_type in floating]
+
+
+def test_cards_travel_as_bytes():
+    """A number that is zero is left out in places: the 2c would make a message shorter."""
+    fields = shuffle_service_pb2.Shuffle.DESCRIPTOR.fields_by_name
+    for name in ("cards", "items"):
+        assert FieldDescriptor.TYPE_BYTES == fields[name].type
+        assert not fields[name].is_repeated
+
+
+def test_answers_carry_no_secret():
+    """Neither seed, blinding nor salt key has a field; what is called commitment is its hash."""
+    forbidden = ("seed", "blind", "salt", "secret", "key_", "private", "nonce", "claim")
+    leaving = {name_of(field) for method in METHODS for field in reachable(method.output_type)}
+    # The count of seeds is no seed; the claimed credit is no claim.
+    leaving -= {"Provenance.seeds", "SourceStatus.claimed_millibits"}
+    assert [] == [
+        name
+        for name in sorted(leaving)
+        if any(word in name.partition(".")[2] for word in forbidden)
+    ]
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.name)
+def test_field_numbers_begin_at_one_without_gaps_or_have_a_reserved_number_for_each(message):
+    """A number that was used once is never used for something else."""
+    numbers = {field.number for field in message.fields}
+    proto = _proto_of(message)
+    reserved = {n for span in proto.reserved_range for n in range(span.start, span.end)}
+    assert set(range(1, len(numbers | reserved) + 1)) == numbers | reserved
+
+
+def _proto_of(message: Descriptor):
+    proto = descriptor_pb2.DescriptorProto()
+    message.CopyToProto(proto)
+    return proto
