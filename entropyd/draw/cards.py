@@ -8,6 +8,7 @@ Spec: docs/protocol.md, "Decks and cards".
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from entropyd.errors import InternalError, RequestError
 
@@ -43,6 +44,18 @@ def card_text(card: int) -> str:
     if not 0 <= card < len(_TEXTS):
         raise InternalError(f"card id {card}; expected 0 to {len(_TEXTS) - 1}")
     return _TEXTS[card]
+
+
+def cards_text(cards: bytes) -> str:
+    """Return cards, one byte each, as people read them: `As Td X1`.
+
+    Raises:
+        InternalError: there is no such card.
+    """
+    try:
+        return " ".join(map(_TEXTS.__getitem__, cards))
+    except IndexError as error:
+        raise InternalError(f"card id {max(cards)}; expected 0 to {len(_TEXTS) - 1}") from error
 
 
 def card_id(field: str, text: str) -> int:
@@ -114,10 +127,13 @@ class Deck:
         Raises:
             InternalError: an item is not one of this deck's.
         """
-        ids = self.card_ids
-        copies = ids * self.decks
+        copies = _copies(self)
+        items = tuple(items)
+        # A tuple would count a negative one from its end.
+        if min(items, default=0) < 0:
+            raise InternalError("negative item; expected 0 or above")
         try:
-            return bytes([copies[item] for item in _not_negative(items)])
+            return bytes(map(copies.__getitem__, items))
         except IndexError as error:
             raise InternalError(f"item above {len(copies) - 1}, the last of the deck") from error
 
@@ -144,8 +160,8 @@ class Deck:
             )
 
 
-def _not_negative(items: Iterable[int]) -> Iterable[int]:
-    for item in items:
-        if item < 0:
-            raise InternalError("negative item; expected 0 or above")
-        yield item
+# Asked for every hand that is dealt, by the few decks that a room deals.
+@lru_cache(maxsize=256)
+def _copies(deck: Deck) -> tuple[int, ...]:
+    """Return the card id of every item of a deck."""
+    return deck.card_ids * deck.decks

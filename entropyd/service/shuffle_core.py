@@ -10,17 +10,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
-from entropyd.draw.cards import Deck, card_text
+from entropyd.draw.cards import Deck, cards_text
 from entropyd.errors import HandNotFoundError, RequestError
 from entropyd.hands.binding import hand_binding
 from entropyd.hands.claim import claim_digest
+from entropyd.hands.commitment import decode_items
 from entropyd.hands.rules import Rules, decode, rules_hash, segments_needed
 from entropyd.ledger.contract import Event, EventKind, HandRecord
 from entropyd.runtime.dealer import Dealer, DrawOrder, judge
 from entropyd.service.identity import Call, Role
 from entropyd.v1 import shuffle_service_pb2, types_pb2
-
-ITEM_BYTES = 4
 
 
 class EventStore(Protocol):
@@ -128,17 +127,13 @@ class ShuffleCore:
 def shuffle_message(record: HandRecord) -> shuffle_service_pb2.Shuffle:
     """Return a record as its message: the same bytes for the same record."""
     draft = record.draft
-    deck = decode(draft.rules).deck
-    items = [
-        int.from_bytes(draft.items[at : at + ITEM_BYTES], "big")
-        for at in range(0, len(draft.items), ITEM_BYTES)
-    ]
-    cards = deck.cards(items)
+    deck = _deck(draft.rules)
+    cards = deck.cards(decode_items(draft.items))
     return shuffle_service_pb2.Shuffle(
         key=types_pb2.HandKey(table=draft.table, hand=draft.hand),
         deck=types_pb2.Deck(name=deck.name, decks=deck.decks, removed=deck.removed),
         cards=cards,
-        text=" ".join(map(card_text, cards)),
+        text=cards_text(cards),
         items=draft.items,
         sequence=record.sequence,
         commitment=draft.commitment,
@@ -165,6 +160,11 @@ def _order(request: shuffle_service_pb2.ShuffleRequest, tenant: str) -> DrawOrde
         seeds=seeds,
         claim_digest=claim_digest(binding, request.claim),
     )
+
+
+@lru_cache(maxsize=256)
+def _deck(rules: bytes) -> Deck:
+    return decode(rules).deck
 
 
 # A room deals a handful of decks; errors are not cached, so a bad request stays an error.

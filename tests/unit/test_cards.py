@@ -2,7 +2,7 @@
 
 import pytest
 
-from entropyd.draw.cards import DECKS, Deck, card_id, card_text
+from entropyd.draw.cards import DECKS, Deck, card_id, card_text, cards_text
 from entropyd.errors import InternalError, RequestError
 from tests.reference import naive
 
@@ -107,3 +107,12 @@ def test_two_cards_may_be_left():
     """The smallest deck that has something to decide."""
     assert Deck("standard52", 1, tuple(range(50))).size == 2
     assert Deck("standard54", 8).size == 432
+
+
+def test_cards_are_read_as_each_is():
+    """A deck's text is its cards' texts, and no other byte has one."""
+    cards = bytes(range(54))
+    assert " ".join(map(card_text, cards)) == cards_text(cards)
+    assert cards_text(b"") == ""
+    with pytest.raises(InternalError, match="card id 54"):
+        cards_text(bytes((0, 54)))

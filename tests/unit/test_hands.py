@@ -337,3 +337,12 @@ def test_claims_differ_by_table_hand_and_place():
     }
     assert len(claims) == 5
     assert naive.derive_claim(key, "t", "1", 9) == claim.derive_claim(key, "t", "1", 9)
+
+
+@pytest.mark.parametrize("size", [1, 52, 432])
+def test_items_are_four_bytes_each_and_come_back(size):
+    """One step for all items is `u32` of each."""
+    items = tuple(range(size))[::-1]
+    encoded = b"".join(item.to_bytes(4, "big") for item in items)
+    assert encoded == commitment.encode_items(items)
+    assert items == commitment.decode_items(encoded)
