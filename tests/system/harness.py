@@ -210,7 +210,13 @@ class Daemon:
 @contextlib.contextmanager
 def running(home: Path, **settings: object) -> Iterator[Daemon]:
     """Run a daemon for the length of a block; nothing of it is left afterwards."""
-    daemon = Daemon(home, **settings)  # type: ignore[arg-type]
+    with started(Daemon(home, **settings)) as daemon:  # type: ignore[arg-type]
+        yield daemon
+
+
+@contextlib.contextmanager
+def started(daemon: Daemon) -> Iterator[Daemon]:
+    """Run `daemon` for the length of a block; nothing of it is left afterwards."""
     try:
         yield daemon.start()
     finally:

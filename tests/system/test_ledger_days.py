@@ -11,7 +11,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from tests.system.harness import CONFIG, Daemon, free_port, running, until
+from tests.system.custom import custom_daemon
+from tests.system.harness import Daemon, running, started, until
 from tests.system.load import Load
 from tests.system.small_disk import SmallDisk
 from tests.system.wire import (
@@ -105,10 +106,8 @@ def disk(home: Path) -> Iterator[SmallDisk]:
 @pytest.fixture
 def on_disk(home: Path, disk: SmallDisk) -> Iterator[Daemon]:
     """A daemon on the small disk, that wants 1 MiB of it free."""
-    port = free_port()
-    text = CONFIG.format(home=home, options="", source_extra="", gate="", http_port=port)
-    config = text.replace('min_free = "16MiB"', f'min_free = "{MIN_FREE}B"')
-    with running(home, prefix=disk.prefix, config=config, http_port=port) as daemon:
+    room = {'min_free = "16MiB"': f'min_free = "{MIN_FREE}B"'}
+    with started(custom_daemon(home, room, prefix=disk.prefix)) as daemon:
         yield daemon
 
 
@@ -167,8 +166,7 @@ def failing_writes(daemon: Daemon, error: str) -> Iterator[None]:
 def test_writes_that_fail(dealing: Daemon, wire: Wire, error: str):
     """Read-only, broken or full according to the kernel: refused, and recorded once it works."""
     before = wire.draw("t-write", f"before-{error}")
-    failing = failing_writes(dealing, error)
-    with failing:
+    with failing_writes(dealing, error):
         assert_unavailable(until_refused(wire), "ledger", ":")
         assert_not_ready(dealing, wire)
         assert wire.replay("t-write", f"before-{error}") == before

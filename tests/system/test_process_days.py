@@ -13,7 +13,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from tests.system.harness import CONFIG, Daemon, free_port, until
+from tests.system.custom import custom_daemon
+from tests.system.harness import Daemon, free_port, started, until
 from tests.system.load import TABLE, Load
 from tests.system.wire import Told, Wire, assert_numbers_have_no_gaps, order, question
 
@@ -23,16 +24,6 @@ GONE_WITHIN_S = 5.0
 STARTS_WITHIN_S = 60.0
 
 
-def settings(home: Path, **changes: str) -> str:
-    """Return the harness's configuration with some of its lines changed: old line to new."""
-    text = CONFIG.format(home=home, options="", source_extra="", gate="", http_port=free_port())
-    for old, new in changes.items():
-        before = text
-        text = text.replace(old, new)
-        assert text != before, f"nothing to change: {old}"
-    return text
-
-
 @pytest.fixture
 def second_home() -> Iterator[Path]:
     """Another short directory."""
@@ -40,16 +31,14 @@ def second_home() -> Iterator[Path]:
         yield Path(path)
 
 
-def run_to_its_end(home: Path, config: str) -> tuple[int, str]:
-    """Run a daemon that must end by itself; return its exit code and its last line."""
-    daemon = Daemon(home, config=config)
+def run_to_its_end(daemon: Daemon) -> tuple[int, str]:
+    """Run a daemon that must end by itself; return its exit code and what it said."""
     daemon.start(wait=False)
     try:
-        code = daemon.ended(patience_s=STARTS_WITHIN_S)
+        return daemon.ended(patience_s=STARTS_WITHIN_S), daemon.log
     finally:
         if daemon.process is not None and daemon.process.poll() is None:
             daemon.kill()
-    return code, daemon.log
 
 
 # --- two daemons -----------------------------------------------------------
@@ -58,13 +47,12 @@ def run_to_its_end(home: Path, config: str) -> tuple[int, str]:
 def test_two_daemons_on_one_state_directory(dealing: Daemon, wire: Wire, second_home: Path):
     """The second ends with 75 and names the first, which goes on dealing."""
     wire.draw("t-two", "before-state")
-    config = settings(
-        second_home, **{f'state_dir = "{second_home}/state"': f'state_dir = "{dealing.home}/state"'}
-    )
-    code, log = run_to_its_end(second_home, config)
+    state = f"{dealing.home}/state"
+    second = custom_daemon(second_home, {"{home}/state": state})
+    code, log = run_to_its_end(second)
     assert code == EX_LOCKED
     last = log.splitlines()[-1]
-    assert f"state directory {dealing.home}/state: is held by pid {dealing.pid}" in last
+    assert f"state directory {state}: is held by pid {dealing.pid}" in last
     assert "stop that daemon, or give this one a state directory of its own" in last
     assert not list(second_home.glob("*.sock"))
     wire.draw("t-two", "after-state")
@@ -75,9 +63,8 @@ def test_two_daemons_on_one_unix_socket(dealing: Daemon, wire: Wire, second_home
     wire.draw("t-two", "before-unix")
     socket = dealing.home / "poker.sock"
     inode = socket.stat().st_ino
-    code, log = run_to_its_end(
-        second_home, settings(second_home, **{f"unix:{second_home}/poker.sock": f"unix:{socket}"})
-    )
+    second = custom_daemon(second_home, {"unix:{home}/poker.sock": f"unix:{socket}"})
+    code, log = run_to_its_end(second)
     assert code == EX_CONFIG
     assert f"cannot listen on unix:{socket}: it is taken" in log.splitlines()[-1]
     assert "is another entropyd running?" in log.splitlines()[-1]
@@ -88,13 +75,12 @@ def test_two_daemons_on_one_unix_socket(dealing: Daemon, wire: Wire, second_home
 
 def test_two_daemons_on_one_http_port(dealing: Daemon, wire: Wire, second_home: Path):
     """The second ends with 78; the first goes on serving its pages and its calls."""
-    config = settings(second_home)
-    port = next(line for line in config.splitlines() if line.startswith('address = "127.0.0.1:'))
-    code, log = run_to_its_end(
-        second_home, config.replace(port, f'address = "127.0.0.1:{dealing.http_port}"')
-    )
+    address = f"127.0.0.1:{dealing.http_port}"
+    second = custom_daemon(second_home)
+    second.config = second.config.replace(f"127.0.0.1:{second.http_port}", address)
+    code, log = run_to_its_end(second)
     assert code == EX_CONFIG
-    assert f"127.0.0.1:{dealing.http_port}" in log.splitlines()[-1]
+    assert address in log.splitlines()[-1]
     assert dealing.http("/readyz")[0] == 200
     wire.draw("t-two", "after-http")
 
@@ -107,22 +93,21 @@ roles = ["deal_all"]
 """
 
 
-def test_two_daemons_on_one_tcp_port(daemon: Daemon, second_home: Path):
+def test_two_daemons_on_one_tcp_port(home: Path, second_home: Path):
     """No port is shared: the second ends with 78, and every call reaches the first."""
     port = free_port()
-    extra = TCP_LISTENER.format(port=port)
-    daemon.config = settings(daemon.home) + extra
-    daemon.http_port = int(daemon.config.split('[http]\naddress = "127.0.0.1:')[1].split('"')[0])
-    daemon.start()
-    code, log = run_to_its_end(second_home, settings(second_home) + extra)
-    assert code == EX_CONFIG
-    assert f"cannot listen on 127.0.0.1:{port}: it is taken" in log.splitlines()[-1]
-    numbers = []
-    for number in range(20):
-        with Wire(daemon, f"127.0.0.1:{port}") as wire:
-            numbers.append(wire.draw("t-tcp", f"tcp-{number}").sequence)
-    assert numbers == list(range(1, 21))
-    assert daemon.terminate() == 0
+    listener = TCP_LISTENER.format(port=port)
+    first = custom_daemon(home, append=listener)
+    with started(first):
+        code, log = run_to_its_end(custom_daemon(second_home, append=listener))
+        assert code == EX_CONFIG
+        assert f"cannot listen on 127.0.0.1:{port}: it is taken" in log.splitlines()[-1]
+        numbers = []
+        for number in range(20):
+            with Wire(first, f"127.0.0.1:{port}") as wire:
+                numbers.append(wire.draw("t-tcp", f"tcp-{number}").sequence)
+        assert numbers == list(range(1, 21))
+        assert first.terminate() == 0
 
 
 # --- configurations that cannot be -----------------------------------------
@@ -147,9 +132,7 @@ BAD_CONFIGS = {
 def test_configuration_that_cannot_be(home: Path, name: str):
     """Refused at start with 78 and the remedy, before anything listens."""
     old, new, words = BAD_CONFIGS[name]
-    code, log = run_to_its_end(
-        home, settings(home, **{old.format(home=home): new.format(home=home)})
-    )
+    code, log = run_to_its_end(custom_daemon(home, {old: new}))
     assert code == EX_CONFIG
     assert words in log
     assert "Traceback" not in log
