@@ -5,8 +5,10 @@ written. So its system calls are recorded, and two things are shown of them: of
 every hand that was answered, a sync of the ledger ended between its write and
 its answer; and whatever a disk may hold after a power loss at any moment of
 the recording, the ledger opens and holds every hand that was answered by then.
+Then it is killed 200 times all the same, at every step of a hand's way.
 """
 
+import asyncio
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +19,9 @@ import pytest
 from entropyd.client import Deal
 from tests.campaigns.altered_daemon import altered
 from tests.campaigns.callers import deal
+from tests.campaigns.kill import Campaign, Phase, Plan, plans
 from tests.campaigns.order import LOG_NAME, breaches, follow
+from tests.campaigns.phased_daemon import BEFORE_ANSWER
 from tests.campaigns.survivors import Survivors, faults
 from tests.campaigns.syscall_trace import SYNCS, Call, read_trace, strace
 from tests.system.harness import running
@@ -220,3 +224,37 @@ def test_commit_after_answer_is_caught(homes: Path, scratch: Path):
     mutant = record(homes / "late", "commit-after-answer", callers=8, hands=2)
     assert mutant.deals.keys() == mutant.breaches().keys()
     assert any("is lost" in fault for fault in replay(mutant, scratch, NOTHING))
+
+
+# --- what a kill leaves ------------------------------------------------------
+
+KILLS = 200
+
+
+@pytest.mark.timeout(1200)
+def test_two_hundred_kills_lose_repeat_and_change_nothing(homes: Path):
+    """After 200 kill -9 under 64 callers every answered hand is the same, and each is one hand.
+
+    A kill leaves what was written, synchronised or not: this shows the order of
+    the daemon's steps and its recovery, not that anything reached a disk. The
+    counts by phase are printed (-rP).
+    """
+    home = homes / "kills"
+    home.mkdir()
+    tally = asyncio.run(Campaign(home).run(plans(KILLS, seed=1)))
+    print(tally.table())
+    assert KILLS == sum(tally.kills.values())
+    for phase in (Phase.WAITING, Phase.DRAWN, Phase.COMMITTED):
+        assert tally.kills_that_hit(phase) >= 20, phase
+    wrong = (tally.lost, tally.repeated, tally.differing, tally.missing, tally.contradicted)
+    assert (0, 0, 0, 0, 0) == wrong
+    assert tally.answered > KILLS
+
+
+def test_kills_find_a_commit_after_the_answer(homes: Path):
+    """The same campaign condemns a daemon that commits after it has answered."""
+    home = homes / "late-kills"
+    home.mkdir()
+    campaign = Campaign(home, "commit-after-answer")
+    tally = asyncio.run(campaign.run([Plan(BEFORE_ANSWER, count=8)] * 4))
+    assert tally.lost > 0

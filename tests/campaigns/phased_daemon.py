@@ -1,0 +1,141 @@
+"""Run the daemon with a log of what becomes of its hands, and let it die at a point of its way.
+
+    python -m tests.campaigns.phased_daemon LOG POINT COUNT [ALTERATION...] serve -c FILE
+
+The log gets a line for each step of each hand, written before the step is
+taken, by a system call, so that nothing of it is lost with the process:
+
+    waiting HAND      asked for, not recorded yet: it joins the queue for entropy
+    drawn HAND        its seeds are spent: it goes to the ledger's writer
+    committed HAND    the ledger has confirmed it
+
+The process kills itself with SIGKILL when it comes to POINT for the COUNTth
+time; `nowhere` is never reached. Nothing else differs from the daemon: every
+step is the production code's own.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from entropyd.ledger.sqlite import SqliteLedger
+from entropyd.runtime.dealer import Dealer
+from entropyd.runtime.writer import GroupCommitWriter
+from entropyd.service.shuffle_core import ShuffleCore
+from tests.campaigns import altered_daemon
+from tests.campaigns.altered_daemon import AskingConnection
+
+# COUNT callers wait for entropy.
+WAITING = "waiting"
+# A batch with hands was handed to the ledger: drawn, and not a byte written.
+BEFORE_COMMIT = "before-commit"
+# Rows were written, in the transaction that is not ended.
+IN_COMMIT = "in-commit"
+# The ledger has confirmed; the event loop does not know yet.
+AFTER_COMMIT = "after-commit"
+# The answer is made and not sent.
+BEFORE_ANSWER = "before-answer"
+NOWHERE = "nowhere"
+POINTS = (WAITING, BEFORE_COMMIT, IN_COMMIT, AFTER_COMMIT, BEFORE_ANSWER)
+
+ROOT = Path(__file__).parents[2]
+
+
+def phased(log: Path, point: str, count: int, *alterations: str) -> Sequence[str]:
+    """Return the command to put in front of the daemon's."""
+    module = ("-m", "tests.campaigns.phased_daemon")
+    place = (str(log), point, str(count))
+    return ("env", f"PYTHONPATH={ROOT}", sys.executable, *module, *place, *alterations)
+
+
+class Phases:
+    """Follows the hands and dies in time."""
+
+    def __init__(self, log: str, point: str, count: int) -> None:
+        self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._point = point
+        self._count = count
+
+    def enter(self, phase: str, hand: str) -> None:
+        """Write down that a hand takes a step."""
+        os.write(self._log, f"{phase} {hand}\n".encode("ascii"))
+
+    def reach(self, point: str, passings: int = 1) -> None:
+        """Die if this is the point, and it was passed often enough."""
+        if point != self._point:
+            return
+        self._count -= passings
+        if self._count <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(60)
+
+    def install(self) -> None:
+        """Put the steps and points around the production code's methods."""
+        self._follow_dealer()
+        self._follow_ledger()
+        self._follow_answers()
+
+    def _follow_dealer(self) -> None:
+        def enqueue(dealer: Dealer, order: Any) -> Any:
+            self.enter("waiting", order.hand)
+            waiter = enqueue_as_ever(dealer, order)
+            if dealer.waiters >= self._count:
+                self.reach(WAITING, self._count)
+            return waiter
+
+        def submit(writer: GroupCommitWriter, draft: Any) -> Any:
+            self.enter("drawn", draft.hand)
+            return submit_as_ever(writer, draft)
+
+        enqueue_as_ever = Dealer._enqueue
+        submit_as_ever = GroupCommitWriter.submit
+        _replace(Dealer, "_enqueue", enqueue)
+        _replace(GroupCommitWriter, "submit", submit)
+
+    def _follow_ledger(self) -> None:
+        committing: list[bool] = []
+
+        def commit(ledger: SqliteLedger, drafts: Any, *rest: Any) -> Any:
+            if not drafts:
+                return commit_as_ever(ledger, drafts, *rest)
+            self.reach(BEFORE_COMMIT)
+            committing.append(True)
+            outcomes = commit_as_ever(ledger, drafts, *rest)
+            committing.clear()
+            for draft in drafts:
+                self.enter("committed", draft.hand)
+            self.reach(AFTER_COMMIT)
+            return outcomes
+
+        def before_commit(connection: AskingConnection) -> bool:
+            if committing:
+                self.reach(IN_COMMIT)
+            return True
+
+        commit_as_ever = SqliteLedger.commit
+        _replace(SqliteLedger, "commit", commit)
+        AskingConnection.ask(before_commit)
+
+    def _follow_answers(self) -> None:
+        async def shuffle(core: ShuffleCore, request: Any, call: Any) -> Any:
+            response = await shuffle_as_ever(core, request, call)
+            if not response.replayed:
+                self.reach(BEFORE_ANSWER)
+            return response
+
+        shuffle_as_ever = ShuffleCore.shuffle
+        _replace(ShuffleCore, "shuffle", shuffle)
+
+
+def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
+    assert hasattr(owner, name), f"{owner.__name__} has no {name}"
+    setattr(owner, name, function)
+
+
+if __name__ == "__main__":
+    Phases(sys.argv[1], sys.argv[2], int(sys.argv[3])).install()
+    altered_daemon.main(sys.argv[4 : sys.argv.index("serve")])
