@@ -63,7 +63,9 @@ class Client:
     """A connection to entropyd for threads. Safe to share between them.
 
     Every method raises `Refusal` when the daemon refuses or is not reached;
-    retryable refusals were already retried as the service config says.
+    retryable refusals were already retried as the service config says. A table
+    or hand that is no id is a `RequestError` before anything is sent: no claim
+    follows from it.
     """
 
     def __init__(

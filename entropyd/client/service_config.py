@@ -8,6 +8,11 @@ again with the same claim gets the recorded deck. No hedging: C-core does not
 have it, and a second copy of a call that waits for entropy helps nobody. Five
 attempts are C-core's own ceiling.
 
+No timeout either: a call sets its own, and the daemon refuses one that has
+none. C-core would cut the call's own short by up to a second without telling
+the server (grpc/grpc#34547, #40633), so that a hold ends as DEADLINE_EXCEEDED,
+which nobody may retry.
+
 Spec: DESIGN 12; gRPC A6.
 """
 
@@ -18,10 +23,9 @@ import json
 DEFAULT_TIMEOUT_S = 10
 
 
-def _method_config(service: str, *, timeout_s: int) -> dict[str, object]:
+def _method_config(service: str) -> dict[str, object]:
     return {
         "name": [{"service": service}],
-        "timeout": f"{timeout_s}s",
         "retryPolicy": {
             "maxAttempts": 5,
             "initialBackoff": "0.05s",
@@ -34,8 +38,8 @@ def _method_config(service: str, *, timeout_s: int) -> dict[str, object]:
 
 SERVICE_CONFIG: dict[str, object] = {
     "methodConfig": [
-        _method_config("entropyd.v1.ShuffleService", timeout_s=DEFAULT_TIMEOUT_S),
-        _method_config("entropyd.v1.EntropyService", timeout_s=DEFAULT_TIMEOUT_S),
+        _method_config("entropyd.v1.ShuffleService"),
+        _method_config("entropyd.v1.EntropyService"),
     ],
     # Half of the calls failing stops retries altogether: a client never doubles a storm.
     "retryThrottling": {"maxTokens": 20, "tokenRatio": 0.5},
