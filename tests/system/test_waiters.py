@@ -174,6 +174,32 @@ def test_a_burst_beyond_the_queue(patient: Daemon):
     assert_numbers_have_no_gaps(patient)
 
 
+def test_slow_device_serves_in_order(patient: Daemon):
+    """At a tenth of the rate 600 callers are served as entropy comes in, the first one first."""
+    hold(patient)
+    crowd_of = 60
+    seen: list[int] = []
+
+    async def scene(acme: Crowd, globex: Crowd) -> None:
+        calls: list[asyncio.Future[Response]] = []
+        for number in range(0, 600, crowd_of):
+            calls += [asyncio.ensure_future(acme.ask(f"{number + n}")) for n in range(crowd_of)]
+            await acme.until_waiting(len(calls))
+        patient.faults("F19:drop")
+        everyone = asyncio.gather(*calls)
+        while not everyone.done():
+            seen.append(await globex.waiters())
+            await asyncio.sleep(0.01)
+        await everyone
+
+    asyncio.run(everybody(patient, scene))
+    crowds = [int(hand) // crowd_of for _, hand in drawn_order(patient, "acme")]
+    assert len(crowds) == 600
+    assert crowds == sorted(crowds)
+    assert any(0 < waiting < 600 for waiting in seen), "nobody had to wait for entropy"
+    assert seen == sorted(seen, reverse=True), "the queue only shrinks"
+
+
 def test_tenants_take_turns(patient: Daemon):
     """A tenant with ten waiters is through after twenty draws, however many wait before it."""
     hold(patient)
