@@ -6,7 +6,7 @@ silent for a read period. What comes after the end of the script is silence.
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from entropyd.entropy.source import Device, SourceKind
 from entropyd.errors import SourceTimeoutError
@@ -81,3 +81,14 @@ class ScriptedDriver:
         device = ScriptedDevice(self, step)
         self.devices.append(device)
         return device
+
+
+class SystemDriver(ScriptedDriver):
+    """Says that it reads the operating system's generator."""
+
+    name = "urandom"
+    kind = SourceKind.OS
+
+
+def create_system_driver(options: Mapping[str, object]) -> SystemDriver:
+    return SystemDriver()
