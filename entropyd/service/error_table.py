@@ -2,9 +2,12 @@
 
 One table, one translation. Only UNAVAILABLE is retryable (AIP-194), and every
 UNAVAILABLE carries google.rpc.RetryInfo for people and the trailer
-`grpc-retry-pushback-ms` for stock clients, which honour only the latter.
+`grpc-retry-pushback-ms` for stock clients, which honour only the latter. A
+stock client that is told to wait beyond its deadline does wait, and then tells
+its caller DEADLINE_EXCEEDED, without a reason and not to be retried. So it is
+told not to retry where a retry would come too late: its caller gets our answer.
 
-Spec: DESIGN 12; AIP-193.
+Spec: DESIGN 12; AIP-193; gRPC A6, "Pushback".
 """
 
 from dataclasses import dataclass
@@ -23,8 +26,10 @@ from entropyd.errors import (
     HandSpentError,
     HealthTestError,
     InternalError,
+    LedgerBehindAnchorError,
     LedgerConflictError,
     LedgerDamagedError,
+    LedgerRefusedError,
     LedgerUnavailableError,
     OverloadError,
     PermissionDeniedError,
@@ -41,6 +46,9 @@ ERROR_DOMAIN = "entropyd"
 # second or two, and an operator who frees a disk longer; a client's back-off does the rest.
 PLAIN_RETRY_S = 1.0
 
+# "do not retry" for a client that retries by itself; RetryInfo still says when to ask again.
+NO_RETRY = "-1"
+
 # The first class that an error is an instance of decides. The last line takes what has no place of
 # its own: such an error tells the client nothing but that it is ours.
 TABLE: tuple[tuple[type[EntropydError], grpc.StatusCode], ...] = (
@@ -54,6 +62,8 @@ TABLE: tuple[tuple[type[EntropydError], grpc.StatusCode], ...] = (
     (LedgerUnavailableError, grpc.StatusCode.UNAVAILABLE),
     (LedgerDamagedError, grpc.StatusCode.DATA_LOSS),
     (LedgerConflictError, grpc.StatusCode.INTERNAL),
+    (LedgerBehindAnchorError, grpc.StatusCode.INTERNAL),
+    (LedgerRefusedError, grpc.StatusCode.INTERNAL),
     (SourceError, grpc.StatusCode.INTERNAL),
     (HealthTestError, grpc.StatusCode.INTERNAL),
     (DrbgError, grpc.StatusCode.INTERNAL),
@@ -80,8 +90,13 @@ class Answer:
     trailers: tuple[tuple[str, str | bytes], ...]
 
 
-def answer(error: EntropydError) -> Answer:
-    """Return how `error` is told to a client."""
+def answer(error: EntropydError, *, left_s: float | None = None) -> Answer:
+    """Return how `error` is told to a client.
+
+    Args:
+        error: what the core raised.
+        left_s: seconds until the caller stops listening; None if it never does.
+    """
     code = next(code for kind, code in TABLE if isinstance(error, kind))
     message = str(error)
     if code is grpc.StatusCode.INTERNAL:
@@ -94,7 +109,7 @@ def answer(error: EntropydError) -> Answer:
     retry_after_s = _retry_after_s(error, code)
     if retry_after_s is not None:
         details.append(_retry_info(retry_after_s))
-        trailers.append(("grpc-retry-pushback-ms", str(round(retry_after_s * 1000))))
+        trailers.append(("grpc-retry-pushback-ms", _pushback(retry_after_s, left_s)))
     trailers.append(("grpc-status-details-bin", _status(code, message, details)))
     return Answer(code, message, tuple(trailers))
 
@@ -103,6 +118,11 @@ def _retry_after_s(error: EntropydError, code: grpc.StatusCode) -> float | None:
     if isinstance(error, EntropyHoldError | OverloadError):
         return error.retry_after_s
     return PLAIN_RETRY_S if code is grpc.StatusCode.UNAVAILABLE else None
+
+
+def _pushback(retry_after_s: float, left_s: float | None) -> str:
+    too_late = left_s is not None and retry_after_s >= left_s
+    return NO_RETRY if too_late else str(round(retry_after_s * 1000))
 
 
 def _error_info(error: EntropydError) -> error_details_pb2.ErrorInfo:

@@ -154,7 +154,7 @@ class Adapter:
         try:
             return await handler(_well_formed(request), Call(self._identity, deadline_ns))
         except EntropydError as error:
-            told = answer(error)
+            told = answer(error, left_s=self._left_s(deadline_ns))
             code, reason = told.code, error.reason
             if error.fatal:
                 self._on_defect(error)
@@ -170,6 +170,9 @@ class Adapter:
             self._observer.called(method, code.name, seconds, reason)
         await context.abort(told.code, told.message, told.trailers)
         raise InternalError("abort returned")  # unreachable: abort always raises
+
+    def _left_s(self, deadline_ns: int | None) -> float | None:
+        return None if deadline_ns is None else (deadline_ns - self._clock_ns()) / 1e9
 
 
 def _well_formed(request: Request | Malformed) -> Request:

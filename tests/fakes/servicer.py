@@ -51,7 +51,7 @@ class ScriptedServicer(
             time.sleep(step)
             context.abort(grpc.StatusCode.INTERNAL, "slept")
         if isinstance(step, EntropydError):
-            told = answer(step)
+            told = answer(step, left_s=context.time_remaining())
             context.set_trailing_metadata(told.trailers)
             context.abort(told.code, told.message)
         code, trailers = step  # type: ignore[misc]

@@ -214,6 +214,18 @@ def test_a_hold_is_retried_when_the_daemon_says_and_not_before(play):
     assert 0.39 <= second_s - first_s
 
 
+def test_a_hold_that_outlasts_the_call_is_told_as_a_hold(play):
+    """The daemon says that a retry would come too late: its answer is the caller's, at once."""
+    far = play(hold(2.0))
+    refusal = far.refused(timeout_s=1.5)
+    assert 1 == len(far.servicer.requests)
+    assert (Code.UNAVAILABLE, "ENTROPY_HOLD", 2.0) == (
+        refusal.code,
+        refusal.reason,
+        refusal.retry_after_s,
+    )
+
+
 def test_a_retry_is_the_same_request_to_the_byte(play):
     """The claim above all: another one would be refused for good."""
     far = play(hold(0.01), LedgerUnavailableError("not confirmed"), ANSWER)
@@ -412,6 +424,6 @@ def test_the_import_guard_of_these_two_bites():
 def test_a_hand_that_is_no_id_is_refused_before_anything_is_sent(play):
     """No claim can be derived for it."""
     far = play(ANSWER)
-    with pytest.raises(RequestError, match="key.hand"):
+    with pytest.raises(RequestError, match=r"key\.hand"):
         far.client.shuffle("table-7", "hand 1")
     assert [] == far.servicer.requests

@@ -173,6 +173,20 @@ def test_a_hold_says_why_and_when():
     )
 
 
+@pytest.mark.parametrize(
+    ("left_s", "pushback"),
+    [(None, 2500), (60.0, 2500), (2.6, 2500), (2.5, -1), (0.05, -1), (0.0, -1), (-1.0, -1)],
+)
+def test_a_retry_that_would_come_after_the_callers_deadline_is_not_asked_for(left_s, pushback):
+    """Else a stock client waits for its deadline and loses our answer; people are told the same."""
+    held = EntropyHoldError("held", why="SOURCE_LOST", retry_after_s=2.5)
+    told = answer(held, left_s=left_s)
+    assert [pushback] == pushback_ms(told)
+    [hint] = details(told)["RetryInfo"]
+    assert isinstance(hint, error_details_pb2.RetryInfo)
+    assert 2500 == hint.retry_delay.ToMilliseconds()
+
+
 def test_an_overload_has_a_hint_and_is_not_retried_by_stock_clients():
     told = answer(OverloadError("full", retry_after_s=0.25))
     assert (Code.RESOURCE_EXHAUSTED, [250]) == (told.code, pushback_ms(told))
