@@ -51,7 +51,7 @@ min_free = "16MiB"
 at_rest = ""
 
 [log]
-level = "warning"
+level = "error"
 format = "text"
 """
 
