@@ -35,7 +35,7 @@ from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ops.hardening import harden
 from entropyd.ops.http import Heartbeat, OpsServer
 from entropyd.ops.logs import configure, get_logger
-from entropyd.ops.metrics import Metrics, Vocabulary
+from entropyd.ops.metrics import Constants, Metrics, Vocabulary
 from entropyd.ops.notify import Notifier, Progress, Watchdog, watchdog_limit_ns
 from entropyd.ops.observer import Observer
 from entropyd.rbg.construction import SeedConstruction
@@ -110,9 +110,9 @@ class Daemon:
         infos = {plan.info.source_id: plan.info for plan in plans}
         required = {plan.info.source_id: plan.required for plan in plans}
         self._tenants = tuple(sorted({listener.tenant for listener in config.listeners}))
-        self._metrics = _make_metrics(config, plans, self._tenants)
-        self._observer = Observer(self._metrics, clock_ns=time.monotonic_ns, wall_s=time.time)
         self._gate = _make_gate(config)
+        self._metrics = _make_metrics(config, plans, self._tenants, self._gate.policy)
+        self._observer = Observer(self._metrics, clock_ns=time.monotonic_ns, wall_s=time.time)
         construction = SeedConstruction(config.node.name, self_test=_self_test)
         self._writer = GroupCommitWriter(
             ledger, in_flight=lambda: self._dealer.in_flight, on_fatal=self.end
@@ -183,6 +183,7 @@ class Daemon:
             alive=self._heartbeat.probe,
             ready=self._ready,
         )
+        self._metrics.gate.ask_can_deal(self._can_deal)
         self._watchdog = self._make_watchdog()
 
     # --- life ----------------------------------------------------------------
@@ -329,6 +330,9 @@ class Daemon:
         hold = self._observer.hold
         return None if hold is None else f"{hold.why}: {hold.text}"
 
+    def _can_deal(self) -> bool:
+        return self._heartbeat.probe() is None and self._ready() is None
+
     def _note(self, kind: EventKind) -> None:
         detail = f'{{"version": "{__version__}"}}'
         self._writer.note(Event(kind, self._config.node.name, detail, time.time_ns()))
@@ -387,7 +391,9 @@ def _make_gate(config: Config) -> Gate:
     )
 
 
-def _make_metrics(config: Config, plans: Sequence[SourcePlan], tenants: tuple[str, ...]) -> Metrics:
+def _make_metrics(
+    config: Config, plans: Sequence[SourcePlan], tenants: tuple[str, ...], policy: GatePolicy
+) -> Metrics:
     return Metrics(
         Vocabulary(
             sources={plan.info.source_id: plan.info.claimed_millibits for plan in plans},
@@ -396,11 +402,16 @@ def _make_metrics(config: Config, plans: Sequence[SourcePlan], tenants: tuple[st
             hold_reasons=tuple(str(why) for why in HoldReason),
             methods=METHODS,
         ),
+        Constants(
+            start_unix_s=time.time(),
+            version=__version__,
+            config_hash=config.fingerprint(),
+            simulated=any(plan.info.kind in SIMULATED for plan in plans),
+            production=config.mode.production,
+            seed_millibits=policy.seed_millibits,
+            min_free_bytes=config.ledger.min_free_bytes,
+        ),
         clock_ns=time.monotonic_ns,
-        start_unix_s=time.time(),
-        version=__version__,
-        config_hash=config.fingerprint(),
-        simulated=any(plan.info.kind in SIMULATED for plan in plans),
     )
 
 

@@ -27,12 +27,14 @@ DRAW_OUTCOMES = (
     "recorded",  # a new hand, in the ledger
     "replayed",  # answered from the ledger, nothing drawn
     "spent",  # drawn, and its id was taken meanwhile: thrown away unseen
-    "unrecorded",  # drawn, and the ledger did not confirm: thrown away unseen
+    "unrecorded",  # the ledger cannot record: not drawn, or drawn and thrown away unseen
     "held",  # answered with UNAVAILABLE at the end of its time
     "overloaded",  # refused at once, the queue was full
     "refused",  # no draw: bad request, spent id, no permission
     "cancelled",  # the caller went away
 )
+# Those that waited in vain: their time counts as a wait. All others were told at once.
+WAITING_OUTCOMES = frozenset({"held", "cancelled"})
 USER_ENTROPY_OUTCOMES = ("accepted", "replayed", "limited", "refused")
 GRPC_CODES = (
     "OK",
@@ -80,6 +82,29 @@ class Vocabulary:
     methods: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Constants:
+    """What stays as it is while the daemon runs.
+
+    Attributes:
+        start_unix_s: when it started, Unix time.
+        version: the release.
+        config_hash: fingerprint of the settings in effect.
+        simulated: a source is an emulator, a mock or a recording.
+        production: the mode that refuses such sources and a lowered gate.
+        seed_millibits: hardware credit that a seed costs when users gave nothing.
+        min_free_bytes: with less room for the ledger, draws are refused.
+    """
+
+    start_unix_s: float
+    version: str
+    config_hash: str
+    simulated: bool
+    production: bool
+    seed_millibits: int
+    min_free_bytes: int
+
+
 class GateMetrics:
     """Holds, waiters, draws and the DRBG. Updated by the loop."""
 
@@ -88,6 +113,11 @@ class GateMetrics:
     ) -> None:
         self._clock_ns = clock_ns
         self._held_since_ns: int | None = None
+        self._can_deal = Gauge(
+            "entropyd_can_deal",
+            "1 while a draw asked for now could be dealt, as /readyz says.",
+            registry=registry,
+        )
         self._held = States(
             Gauge(
                 "entropyd_gate_held", "1 for what the gate waits for.", ("why",), registry=registry
@@ -105,7 +135,7 @@ class GateMetrics:
         )
         self._wait = Histogram(
             "entropyd_draw_wait_seconds",
-            "From the request to the seed of a draw, or to its refusal.",
+            "From the request to the record of a draw, or to the end of a wait without one.",
             buckets=LATENCY_BUCKETS_S,
             registry=registry,
         )
@@ -115,6 +145,10 @@ class GateMetrics:
         self._instantiated = Gauge(
             "entropyd_drbg_instantiated", "1 while the DRBG can be drawn from.", registry=registry
         )
+
+    def ask_can_deal(self, can_deal: Callable[[], bool]) -> None:
+        """Have every scrape ask, on its own thread: an event loop that hangs must show too."""
+        self._can_deal.set_function(lambda: float(can_deal()))
 
     def held(self, why: str) -> None:
         """Note that draws wait, and for what. The time counts from the first of such calls."""
@@ -171,6 +205,14 @@ class LedgerMetrics:
         self._free = Gauge(
             "entropyd_ledger_free_bytes", "Room left where the ledger is.", registry=registry
         )
+        self._queued = Gauge(
+            "entropyd_ledger_queued", "Draws that wait for a commit.", registry=registry
+        )
+        self._stalled = Gauge(
+            "entropyd_ledger_stalled_seconds",
+            "How long the commit that runs has been running; 0 if none does.",
+            registry=registry,
+        )
         self._last = Gauge(
             "entropyd_ledger_last_success_timestamp_seconds",
             "When a commit last succeeded, Unix time; 0 for never.",
@@ -187,6 +229,11 @@ class LedgerMetrics:
     def failed(self) -> None:
         """Count a commit that the store did not confirm."""
         self._failures.inc()
+
+    def waiting(self, queued: int, *, stalled_s: float) -> None:
+        """Note how many draws wait for a commit, and since when the one that runs does."""
+        self._queued.set(queued)
+        self._stalled.set(stalled_s)
 
     def hands(self, count: int) -> None:
         """Note how many hands are recorded."""
@@ -264,12 +311,9 @@ class Metrics:
     def __init__(
         self,
         vocabulary: Vocabulary,
+        constants: Constants,
         *,
         clock_ns: Callable[[], int],
-        start_unix_s: float,
-        version: str,
-        config_hash: str,
-        simulated: bool,
     ) -> None:
         # Off for the whole process: a `_created` gauge beside each counter doubles a scrape.
         prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -285,12 +329,7 @@ class Metrics:
         self._heartbeat = self._gauge(
             "loop_heartbeat_timestamp_seconds", "When the event loop last turned, Unix time."
         )
-        self._gauge("simulated", "1 if a source is no noise source.").set(int(simulated))
-        self._gauge("start_time_seconds", "When the daemon started, Unix time.").set(start_unix_s)
-        Info("entropyd_build", "The release.", registry=self.registry).info({"version": version})
-        Info("entropyd_config_hash", "Settings in effect.", registry=self.registry).info(
-            {"sha256": config_hash}
-        )
+        self._show(constants)
         ProcessCollector(registry=self.registry)
 
     def source(self, source_id: str) -> SourceMetrics:
@@ -310,6 +349,29 @@ class Metrics:
     def heartbeat(self, *, at_unix_s: float) -> None:
         """Note that the event loop turned."""
         self._heartbeat.set(at_unix_s)
+
+    def _show(self, constants: Constants) -> None:
+        for name, text, value in (
+            ("simulated", "1 if a source is no noise source.", constants.simulated),
+            ("production", "1 in the mode that refuses such a source.", constants.production),
+            ("start_time_seconds", "When the daemon started, Unix time.", constants.start_unix_s),
+            (
+                "seed_cost_bits",
+                "Hardware credit that a seed costs when users gave nothing.",
+                constants.seed_millibits / MILLIBITS_PER_BIT,
+            ),
+            (
+                "ledger_min_free_bytes",
+                "With less room draws are refused.",
+                constants.min_free_bytes,
+            ),
+        ):
+            self._gauge(name, text).set(value)
+        for name, text, label, content in (
+            ("build", "The release.", "version", constants.version),
+            ("config_hash", "Settings in effect.", "sha256", constants.config_hash),
+        ):
+            Info(f"entropyd_{name}", text, registry=self.registry).info({label: content})
 
     def _gauge(self, name: str, text: str) -> Gauge:
         return Gauge(f"entropyd_{name}", text, registry=self.registry)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from entropyd.entropy.gate import Hold
 from entropyd.ops.logs import RefusalSummary, StateChanges, get_logger
-from entropyd.ops.metrics import Metrics
+from entropyd.ops.metrics import WAITING_OUTCOMES, Metrics
 from entropyd.runtime.reader import Report
 from entropyd.runtime.writer import WriterStats
 
@@ -118,9 +118,9 @@ class Observer:
         for _ in range(seeds):
             self._metrics.gate.reseeded()
 
-    def undrawn(self, outcome: str) -> None:
-        """Note a call for a hand that ended without a draw of its own."""
-        self._metrics.gate.draw(outcome)
+    def undrawn(self, outcome: str, *, lasted_s: float) -> None:
+        """Note a call for a hand that ended without a draw of its own, and how long it lasted."""
+        self._metrics.gate.draw(outcome, waited_s=lasted_s if outcome in WAITING_OUTCOMES else None)
 
     def called(self, method: str, code: str, seconds: float, reason: str) -> None:
         """Note how a call was answered, and why not with OK."""
@@ -145,6 +145,8 @@ class Observer:
                 series.committed(share, seconds=mean_s, at_unix_s=self._wall_s())
         for _ in range(stats.failures - before.failures):
             series.failed()
+        stalled_ns = self._clock_ns() - stats.last_progress_ns
+        series.waiting(stats.queued, stalled_s=max(0, stalled_ns) / 1e9)
         series.hands(hands)
         series.free(free_bytes)
         # A ledger that fails is tried once a second: only a commit says that it writes again.

@@ -115,7 +115,7 @@ class DealerObserver(Protocol):
         """Note the end of a draw: `recorded`, or `spent` if its id was taken meanwhile."""
         ...
 
-    def undrawn(self, outcome: str) -> None:
+    def undrawn(self, outcome: str, *, lasted_s: float) -> None:
         """Note a call that got no deck of its own, by its outcome in `metrics.DRAW_OUTCOMES`."""
         ...
 
@@ -245,17 +245,18 @@ class Dealer:
         """
         self.in_flight += 1
         self._idle.clear()
+        arrived_ns = self._clock_ns()
         try:
             dealt = await self._deal(order, answer_by_ns)
         except (EntropydError, asyncio.CancelledError) as error:
-            self._observer.undrawn(_outcome(error))
+            self._observer.undrawn(_outcome(error), lasted_s=self._seconds_since(arrived_ns))
             raise
         finally:
             self.in_flight -= 1
             if not self.in_flight:
                 self._idle.set()
         if dealt.replayed:
-            self._observer.undrawn("replayed")
+            self._observer.undrawn("replayed", lasted_s=self._seconds_since(arrived_ns))
         return dealt
 
     async def _deal(self, order: DrawOrder, answer_by_ns: int) -> Dealt:
@@ -489,10 +490,12 @@ class Dealer:
             return
         self._settle(waiter)
         outcome = done.result()
-        waited_s = (self._clock_ns() - waiter.arrived_ns) / 1e9
         kind = "spent" if isinstance(outcome, AlreadySpent) else "recorded"
-        self._observer.drawn(waited_s, kind, seeds=waiter.order.seeds)
+        self._observer.drawn(self._seconds_since(waiter.arrived_ns), kind, seeds=waiter.order.seeds)
         waiter.future.set_result(outcome)
+
+    def _seconds_since(self, began_ns: int) -> float:
+        return (self._clock_ns() - began_ns) / 1e9
 
     # --- stopping ----------------------------------------------------------
 

@@ -50,9 +50,9 @@ class WriterStats:
         queued: drafts that wait for a commit now.
         commit_s_total: time spent in `Ledger.commit`, seconds.
         last_commit_s: duration of the last one, seconds.
-        last_progress_ns: monotonic time at which the thread last finished a
-            commit, or now if it has nothing to do. Standing still means that
-            the disk hangs.
+        last_progress_ns: monotonic time at which the thread was given the
+            commit that it works at, or now if it has none. Standing still
+            means that the disk hangs.
     """
 
     commits: int
@@ -196,7 +196,7 @@ class GroupCommitWriter:
     @property
     def stats(self) -> WriterStats:
         """A snapshot. Loop thread."""
-        idle = self._running is None and not self._queue.drafts and self._ended is None
+        idle = self._running is None and self._ended is None
         return WriterStats(
             commits=self._commits,
             rows=self._rows,

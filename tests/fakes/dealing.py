@@ -115,14 +115,16 @@ class CountingObserver:
         self.calls: Counter[str] = Counter()
         self.seeds = 0
         self.waits_s: list[float] = []
+        self.lasted_s: dict[str, float] = {}
 
     def drawn(self, waited_s: float, outcome: str, *, seeds: int) -> None:
         self.draws[outcome] += 1
         self.seeds += seeds
         self.waits_s.append(waited_s)
 
-    def undrawn(self, outcome: str) -> None:
+    def undrawn(self, outcome: str, *, lasted_s: float) -> None:
         self.calls[outcome] += 1
+        self.lasted_s[outcome] = lasted_s
 
 
 class RecordedSystem:

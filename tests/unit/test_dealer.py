@@ -286,6 +286,7 @@ def test_a_waiter_is_answered_when_its_time_is_over_and_not_before():
     assert (0, 0) == (table.dealer.waiters, table.dealer.in_flight)
     assert (SEED_SAMPLES - 1) * 6000 == table.level
     assert {"held": 1} == table.observer.calls
+    assert table.observer.lasted_s["held"] == pytest.approx(3.25, abs=1e-6)
 
 
 @pytest.mark.parametrize(

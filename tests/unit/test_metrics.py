@@ -9,7 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from entropyd.entropy.source_state import SourceState
 from entropyd.errors import InternalError, SourceError
-from entropyd.ops.metrics import DRAW_OUTCOMES, GRPC_CODES, Metrics, Vocabulary
+from entropyd.ops.metrics import DRAW_OUTCOMES, GRPC_CODES, Constants, Metrics, Vocabulary
+from entropyd.ops.observer import Observer
 from entropyd.ops.series import Tally
 from entropyd.ops.source_metrics import READ_FAULTS, SEVERITIES, SOURCE_STATES
 
@@ -19,6 +20,17 @@ VOCABULARY = Vocabulary(
     health_tests=("repetition-count", "adaptive-proportion"),
     hold_reasons=("SOURCE_LOST", "HARDWARE_SHORT"),
     methods=("ShuffleService/Shuffle", "ShuffleService/GetShuffle"),
+)
+
+
+CONSTANTS = Constants(
+    start_unix_s=1_700_000_000.0,
+    version="0.1.0",
+    config_hash="ab" * 32,
+    simulated=True,
+    production=False,
+    seed_millibits=569_000,
+    min_free_bytes=5 << 30,
 )
 
 
@@ -39,14 +51,7 @@ def clock():
 
 @pytest.fixture
 def metrics(clock):
-    return Metrics(
-        VOCABULARY,
-        clock_ns=clock,
-        start_unix_s=1_700_000_000.0,
-        version="0.1.0",
-        config_hash="ab" * 32,
-        simulated=True,
-    )
+    return Metrics(VOCABULARY, CONSTANTS, clock_ns=clock)
 
 
 def series(metrics):
@@ -89,6 +94,7 @@ def use_everything(metrics):
     metrics.gate.instantiated(now=True)
     metrics.ledger.committed(3, seconds=0.01, at_unix_s=2.0)
     metrics.ledger.failed()
+    metrics.ledger.waiting(2, stalled_s=1.5)
     metrics.ledger.hands(3)
     metrics.ledger.free(10**9)
     for method in (*VOCABULARY.methods, "table-9/hand-77"):
@@ -159,8 +165,10 @@ def test_every_series_is_there_from_the_first_scrape(metrics):
             "hold_seconds", "draw_wait_seconds_count", "waiters", "ledger_commits_total",
             "ledger_rows_total", "ledger_commit_seconds_count", "ledger_failures_total",
             "ledger_hands", "ledger_free_bytes", "ledger_last_success_timestamp_seconds",
-            "drbg_reseeds_total", "drbg_instantiated", "degraded", "simulated",
-            "start_time_seconds", "loop_heartbeat_timestamp_seconds",
+            "ledger_queued", "ledger_stalled_seconds", "ledger_min_free_bytes",
+            "drbg_reseeds_total", "drbg_instantiated", "degraded", "simulated", "production",
+            "start_time_seconds", "loop_heartbeat_timestamp_seconds", "can_deal",
+            "seed_cost_bits",
         )
     ]  # fmt: skip
     keys = [(f"entropyd_{name}", tuple(sorted(labels.items()))) for name, labels in expected]
@@ -215,7 +223,13 @@ def test_what_is_counted_is_shown_in_bits_and_seconds(metrics):
     assert value(metrics, "requests_total", method="other", code="other") == 1
     assert value(metrics, "request_seconds_count", method="other") == len(GRPC_CODES) + 1
     assert value(metrics, "ledger_rows_total") == 3
+    assert value(metrics, "ledger_queued") == 2
+    assert value(metrics, "ledger_stalled_seconds") == 1.5
+    assert value(metrics, "ledger_min_free_bytes") == 5 << 30
+    assert value(metrics, "seed_cost_bits") == 569.0
     assert value(metrics, "simulated") == 1
+    assert value(metrics, "production") == 0
+    assert value(metrics, "start_time_seconds") == 1_700_000_000
     assert value(metrics, "build_info", version="0.1.0") == 1
     assert value(metrics, "config_hash_info", sha256="ab" * 32) == 1
 
@@ -235,15 +249,33 @@ def test_a_hold_lasts_from_its_first_report_to_its_release(metrics, clock):
     assert value(metrics, "gate_held", why="HARDWARE_SHORT") == 0
 
 
+def test_whether_dealing_is_possible_is_asked_at_each_scrape(metrics):
+    """Nobody has to tell: an event loop that hangs could not."""
+    assert value(metrics, "can_deal") == 0
+    answers = [True, False]
+    metrics.gate.ask_can_deal(lambda: answers.pop(0))
+    assert value(metrics, "can_deal") == 1
+    assert value(metrics, "can_deal") == 0
+
+
+@pytest.mark.parametrize("outcome", ["replayed", "refused", "overloaded", "held", "cancelled"])
+def test_who_waited_in_vain_counts_as_a_wait(metrics, clock, outcome):
+    """Otherwise the longest waits of a hold would be in no percentile."""
+    observer = Observer(metrics, clock_ns=clock, wall_s=lambda: 0.0)
+    observer.undrawn(outcome, lasted_s=4.95)
+    waited = outcome in {"held", "cancelled"}
+    assert value(metrics, "draw_wait_seconds_count") == waited
+    assert value(metrics, "draw_wait_seconds_sum") == 4.95 * waited
+    assert value(metrics, "draws_total", outcome=outcome) == 1
+
+
 def test_a_source_that_was_not_announced_is_a_defect(metrics):
     with pytest.raises(InternalError, match="source q3 has no metrics"):
         metrics.source("q3")
 
 
 def test_two_daemons_in_one_process_share_nothing(metrics, clock):
-    other = Metrics(
-        VOCABULARY, clock_ns=clock, start_unix_s=0.0, version="x", config_hash="y", simulated=False
-    )
+    other = Metrics(VOCABULARY, CONSTANTS, clock_ns=clock)
     metrics.gate.reseeded()
     assert value(metrics, "drbg_reseeds_total") == 1
     assert value(other, "drbg_reseeds_total") == 0

@@ -467,7 +467,11 @@ def test_stats_tell_commits_rows_time_and_a_disk_that_hangs(play):
         bench = Bench(ledger)
         await asyncio.sleep(0.02)
         assert time.monotonic_ns() - bench.writer.stats.last_progress_ns < 10_000_000
+        bench.in_flight = 2
         answer = bench.writer.submit(make_draft())
+        waiting = bench.writer.stats
+        assert (1, []) == (waiting.queued, ledger.batches)
+        assert time.monotonic_ns() - waiting.last_progress_ns < 10_000_000, "nothing runs yet"
         await until(lambda: ledger.batches != [])
         before = bench.writer.stats.last_progress_ns
         await asyncio.sleep(0.03)
