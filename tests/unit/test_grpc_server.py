@@ -1,0 +1,193 @@
+"""The adapter and its listeners: three things for every call, and sockets that are ours alone."""
+
+import asyncio
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import grpc
+import pytest
+
+from entropyd.errors import (
+    ConfigError,
+    EntropydError,
+    EntropyHoldError,
+    HandSpentError,
+    InternalError,
+    LedgerDamagedError,
+)
+from entropyd.service import grpc_server
+from entropyd.service.grpc_server import Adapter, Malformed
+from entropyd.service.identity import Call, Identity, Role
+from entropyd.v1 import entropy_service_pb2
+from tests.fakes.manual_time import START_NS, ManualClock
+
+WHO = Identity("room", frozenset({Role.DEAL_ALL}))
+REQUEST = entropy_service_pb2.GetStatusRequest()
+ANSWER = entropy_service_pb2.GetStatusResponse(node="n")
+
+
+class AbortedError(Exception):
+    """What gRPC raises out of a handler that aborted."""
+
+
+class Context:
+    """A servicer context: time that is left, and one abort at most."""
+
+    def __init__(self, left_s: float | None) -> None:
+        self.left_s = left_s
+        self.aborted: tuple[grpc.StatusCode, str] | None = None
+        self.trailers: dict[str, str | bytes] = {}
+
+    def time_remaining(self) -> float | None:
+        return self.left_s
+
+    async def abort(self, code, details, trailing_metadata):
+        assert self.aborted is None
+        self.aborted = code, details
+        self.trailers = dict(trailing_metadata)
+        raise AbortedError
+
+
+class Desk:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.called_with: list[tuple[str, str, float, str]] = []
+        self.defects: list[BaseException] = []
+        self.adapter = Adapter(
+            WHO, observer=self, clock_ns=self.clock, on_defect=self.defects.append
+        )
+
+    def called(self, method: str, code: str, seconds: float, reason: str) -> None:
+        self.called_with.append((method, code, seconds, reason))
+
+    def carry(self, outcome, *, left_s: float | None = 10.0, request=REQUEST):
+        """Carry one call whose handler takes a second and then returns or raises `outcome`."""
+        context = Context(left_s)
+        calls: list[Call] = []
+
+        async def handler(request, call):
+            calls.append(call)
+            self.clock.now_ns += 10**9
+            if isinstance(outcome, BaseException):
+                raise outcome
+            return outcome
+
+        async def scenario():
+            try:
+                return await self.adapter.carry("GetStatus", handler, request, context)  # type: ignore[arg-type]
+            except (AbortedError, asyncio.CancelledError) as error:
+                return error
+
+        return asyncio.run(scenario()), context, calls
+
+
+# --- calls -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("left_s", [None, 0.25, 10.0])
+def test_the_core_is_told_who_calls_and_until_when(left_s):
+    """The deadline is on our clock; a call without one has none."""
+    desk = Desk()
+    answer, context, calls = desk.carry(ANSWER, left_s=left_s)
+    deadline_ns = None if left_s is None else START_NS + int(left_s * 1e9)
+    assert [Call(WHO, deadline_ns)] == calls
+    assert ANSWER == answer
+    assert context.aborted is None
+    assert [("GetStatus", "OK", 1.0, "")] == desk.called_with
+    assert [] == desk.defects
+
+
+def test_our_errors_are_told_by_the_table_and_end_nothing():
+    desk = Desk()
+    ended, context, _ = desk.carry(HandSpentError("spent"))
+    assert isinstance(ended, AbortedError)
+    assert (grpc.StatusCode.ALREADY_EXISTS, "spent") == context.aborted
+    assert [("GetStatus", "ALREADY_EXISTS", 1.0, "HAND_SPENT")] == desk.called_with
+    assert [] == desk.defects
+
+
+@pytest.mark.parametrize(("left_s", "pushback"), [(None, "2000"), (10.0, "2000"), (2.9, "-1")])
+def test_the_time_that_is_left_when_the_core_is_done_decides_about_a_retry(left_s, pushback):
+    """Of 2.9 s one is gone: a retry after two comes too late."""
+    held = EntropyHoldError("held", why="SOURCE_LOST", retry_after_s=2.0)
+    _, context, _ = Desk().carry(held, left_s=left_s)
+    assert pushback == context.trailers["grpc-retry-pushback-ms"]
+
+
+@pytest.mark.parametrize("fatal", [LedgerDamagedError("damaged"), InternalError("bug")])
+def test_a_fatal_error_is_told_and_ends_the_daemon(fatal: EntropydError):
+    desk = Desk()
+    _, context, _ = desk.carry(fatal)
+    assert context.aborted is not None
+    assert [fatal] == desk.defects
+
+
+def test_whatever_else_is_raised_is_internal_tells_nothing_and_ends_the_daemon():
+    """The error itself goes to the log of the daemon, never to the caller."""
+    desk = Desk()
+    defect = KeyError("c0ffee")
+    _, context, _ = desk.carry(defect)
+    assert context.aborted is not None
+    code, text = context.aborted
+    assert grpc.StatusCode.INTERNAL is code
+    assert "c0ffee" not in text
+    assert "KeyError" not in text
+    assert [defect] == desk.defects
+    assert ["INTERNAL"] == [code for _, code, _, _ in desk.called_with]
+
+
+def test_a_caller_that_hangs_up_is_counted_and_ends_nothing():
+    desk = Desk()
+    ended, context, _ = desk.carry(asyncio.CancelledError())
+    assert isinstance(ended, asyncio.CancelledError)
+    assert context.aborted is None
+    assert ["CANCELLED"] == [code for _, code, _, _ in desk.called_with]
+    assert [] == desk.defects
+
+
+def test_bytes_that_are_no_request_never_reach_the_core():
+    desk = Desk()
+    _, context, calls = desk.carry(ANSWER, request=Malformed())
+    assert [] == calls
+    assert context.aborted is not None
+    assert grpc.StatusCode.INVALID_ARGUMENT is context.aborted[0]
+
+
+# --- sockets ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def home():
+    with tempfile.TemporaryDirectory(prefix="ed-") as path:
+        yield Path(path)
+
+
+def test_a_directory_that_is_not_there_is_a_wrong_configuration(home):
+    with pytest.raises(ConfigError, match="No such file or directory; make its directory"):
+        grpc_server._lock_socket(home / "no" / "poker.sock")
+
+
+def test_the_name_of_a_socket_is_held_once(home):
+    """GRPC would remove the socket of a daemon that runs; the lock beside it is asked first."""
+    path = home / "poker.sock"
+    first = grpc_server._lock_socket(path)
+    with pytest.raises(ConfigError, match="is another entropyd running"):
+        grpc_server._lock_socket(path)
+    os.close(first)
+    os.close(grpc_server._lock_socket(path))
+
+
+def test_a_socket_gets_its_mode_and_keeps_its_owner(home):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(home / "poker.sock"))
+        grpc_server._hand_over(home / "poker.sock", mode=0o660, owner=-1, group=-1)
+        status = (home / "poker.sock").stat()
+    assert (0o660, os.geteuid()) == (status.st_mode & 0o777, status.st_uid)
+
+
+def test_a_socket_that_cannot_be_given_away_is_a_wrong_configuration(home):
+    """Told with what to write instead, whatever the system call said."""
+    with pytest.raises(ConfigError, match="name a `group` that the daemon is in"):
+        grpc_server._hand_over(home / "gone.sock", mode=0o660, owner=-1, group=-1)
