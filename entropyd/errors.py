@@ -233,6 +233,22 @@ class LedgerDamagedError(LedgerError):
     fatal = True
 
 
+class LedgerRefusedError(LedgerError):
+    """A command on the ledger would lose history, or cannot be done now. Nothing was changed."""
+
+    reason = "LEDGER_REFUSED"
+
+
+class LedgerBehindAnchorError(LedgerError):
+    """The ledger is not the one that its anchor saw last. Nothing may be dealt from it.
+
+    It was restored from a backup, or lost records: hands that are not in it would be dealt again.
+    """
+
+    reason = "LEDGER_BEHIND_ANCHOR"
+    fatal = True
+
+
 # --- somebody's claim is false ---------------------------------------------
 
 

@@ -14,6 +14,7 @@ from entropyd.encoding import lp
 from entropyd.errors import InternalError, LedgerDamagedError, RequestError
 from entropyd.hands.binding import hand_binding
 from entropyd.hands.commitment import open_hash
+from entropyd.ledger.chain import base, next_link
 from entropyd.ledger.contract import HandDraft, HandRecord
 from entropyd.ledger.secrets import SecretBox
 
@@ -70,9 +71,12 @@ class HandRows:
         self._secrets = secrets
 
     def write(
-        self, draft: HandDraft, row_id: int, table_id: int, sequence: int
+        self, draft: HandDraft, row_id: int, table_id: int, sequence: int, before: bytes
     ) -> tuple[HandRecord, Row]:
-        """Return the record that a draft becomes with number `sequence`, and its row of `hands`."""
+        """Return the record that a draft becomes with number `sequence`, and its row of `hands`.
+
+        The last column is the record's link, which follows `before`.
+        """
         digest = _open_hash(draft, sequence)
         told = _row_digest(draft.claim_digest, draft.provenance, draft.drawn_at_ns)
         items = self._seal(draft.binding, b"items", told + draft.items)
@@ -95,6 +99,7 @@ class HandRows:
             draft.drawn_at_ns,
             items,
             opening,
+            next_link(before, row_id, digest, told),
         )
         return HandRecord(sequence, digest, _without_secrets(draft)), row
 
@@ -158,6 +163,18 @@ class HandRows:
 
     def _open(self, binding: bytes, field: bytes, sealed: bytes, where: str) -> bytes:
         return self._secrets.open(sealed, binding=binding, state=STATE, field=field, row=where)
+
+
+def stored_link(row: Row) -> bytes:
+    """Return the link of a record, or what stands for it.
+
+    Args:
+        row: columns id, link, open_hash, claim_digest, provenance, drawn_at_ns.
+    """
+    row_id, link, digest, claim_digest, provenance, drawn_at_ns = row
+    if link is not None:
+        return bytes(link)
+    return base(row_id, digest, _row_digest(claim_digest, provenance, drawn_at_ns))
 
 
 def _binding(tenant: str, table: str, hand: str, rules: bytes) -> bytes:

@@ -21,6 +21,7 @@ from threading import Lock
 from typing import Self
 
 from entropyd.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
+from entropyd.ledger.chain import EMPTY, Position
 from entropyd.ledger.contract import (
     Event,
     EventKind,
@@ -28,9 +29,9 @@ from entropyd.ledger.contract import (
     HandRecord,
     Outcome,
 )
-from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key
+from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key, stored_link
 from entropyd.ledger.secrets import SecretBox
-from entropyd.ledger.sqlite_batch import FIND, record, write_notes
+from entropyd.ledger.sqlite_batch import FIND, LINK_OF, POSITION, record, write_notes
 from entropyd.ledger.sqlite_file import (
     close_quietly,
     connect,
@@ -178,6 +179,25 @@ class SqliteLedger:
         """Return how many hands are recorded: the last id, for ids have no gaps."""
         ((count,),) = self._read("SELECT coalesce(max(id), 0) FROM hands", ())
         return int(count)
+
+    def position(self) -> Position:
+        """Return how far the ledger goes. Any thread; what is told has been synchronised."""
+        found = self._read(POSITION, ())
+        row = found[0][:-1]
+        hands, link = (row[0], stored_link(row)) if row[0] is not None else (0, EMPTY)
+        return Position(hands, link, found[0][-1])
+
+    def link_at(self, number: int) -> bytes | None:
+        """Return the link of the ledger's hand `number`, `EMPTY` for 0, None if it is not there."""
+        if number == 0:
+            return EMPTY
+        found = self._read(LINK_OF, (number,))
+        return stored_link(found[0]) if found else None
+
+    def origin(self) -> str:
+        """Return which history this is, in hex: the ledger's own until it is adopted."""
+        ((origin,),) = self._read("SELECT hex(value) FROM meta WHERE name = 'origin'", ())
+        return str(origin).lower()
 
     def close(self) -> None:
         """Let go of the file and the state directory. May be called twice."""

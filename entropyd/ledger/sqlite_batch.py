@@ -4,8 +4,9 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from entropyd.errors import LedgerDamagedError
+from entropyd.ledger.chain import EMPTY
 from entropyd.ledger.contract import AlreadySpent, Event, HandDraft, HandRecord, Outcome, Recorded
-from entropyd.ledger.hand_rows import HandRows, Row, hand_key
+from entropyd.ledger.hand_rows import HandRows, Row, hand_key, stored_link
 
 # The columns in the order in which `HandRows.read` takes them.
 FIND = """
@@ -23,11 +24,28 @@ _INSERT_TABLE = """
     INSERT INTO tables (tenant, name, next_sequence) VALUES (?, ?, 1) RETURNING id, next_sequence
 """
 _SET_NEXT = "UPDATE tables SET next_sequence = ? WHERE id = ?"
+# Numbers and links go on from the last hand, which no archive ever takes away. The columns in the
+# order in which `stored_link` takes them.
+LAST_HAND = """
+    SELECT id, link, open_hash, claim_digest, provenance, drawn_at_ns
+    FROM hands ORDER BY id DESC LIMIT 1
+"""
+LINK_OF = """
+    SELECT id, link, open_hash, claim_digest, provenance, drawn_at_ns FROM hands WHERE id = ?
+"""
+# One statement, so that both numbers are of one moment: the columns above of the last hand, and
+# the number of the last event.
+POSITION = """
+    SELECT h.id, h.link, h.open_hash, h.claim_digest, h.provenance, h.drawn_at_ns,
+           (SELECT coalesce(max(id), 0) FROM events)
+    FROM (SELECT 1) LEFT JOIN hands h ON h.id = (SELECT max(id) FROM hands)
+"""
 # The columns in the order in which `HandRows.write` gives them.
 _INSERT_HAND = """
     INSERT INTO hands (id, table_id, sequence, hand, rules, claim_digest, size, commitment,
-                       deck_root, seats_root, open_hash, provenance, drawn_at_ns, items, opening)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                       deck_root, seats_root, open_hash, provenance, drawn_at_ns, items, opening,
+                       link)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -45,7 +63,8 @@ def record(
         sqlite3.Error: as any statement.
     """
     keys = [hand_key(draft.tenant, draft.hand) for draft in drafts]
-    hand_ids = _spend(writer, keys)
+    last_id, link = last_hand(writer)
+    hand_ids = _spend(writer, keys, last_id)
     numbers = _number(writer, [d for d, hand_id in zip(drafts, hand_ids, strict=True) if hand_id])
     written: list[Row] = []
     records: list[HandRecord | None] = []
@@ -54,7 +73,8 @@ def record(
             records.append(None)
             continue
         table_id, sequence = next(numbers)
-        new, row = rows.write(draft, hand_id, table_id, sequence)
+        new, row = rows.write(draft, hand_id, table_id, sequence, link)
+        link = row[-1]
         written.append(row)
         records.append(new)
     writer.executemany(_INSERT_HAND, written)
@@ -64,9 +84,14 @@ def record(
     ]
 
 
-def _spend(writer: sqlite3.Connection, keys: Sequence[bytes]) -> list[int | None]:
+def last_hand(connection: sqlite3.Connection) -> tuple[int, bytes]:
+    """Return id and link of the last hand, 0 and `EMPTY` where there is none."""
+    row = connection.execute(LAST_HAND).fetchone()
+    return (row[0], stored_link(row)) if row else (0, EMPTY)
+
+
+def _spend(writer: sqlite3.Connection, keys: Sequence[bytes], last_id: int) -> list[int | None]:
     """Return the id of each new hand, in order; None where the key is spent, also by one before."""
-    (last_id,) = writer.execute("SELECT coalesce(max(id), 0) FROM hands").fetchone()
     hand_ids: list[int | None] = []
     for key in keys:
         is_new = writer.execute(_SPEND, (key, last_id + 1)).rowcount == 1

@@ -18,7 +18,7 @@ from entropyd.errors import (
     LedgerError,
     LedgerUnavailableError,
 )
-from entropyd.ledger.sqlite_schema import SCHEMA_VERSION, migrate
+from entropyd.ledger.sqlite_schema import SCHEMA_VERSION, migrate, take_back
 from entropyd.ledger.state_dir import sync_directory
 
 # How long a commit waits for a stranger who holds the database (a backup, an
@@ -182,6 +182,22 @@ def open_writer(path: Path, *, check: bool) -> sqlite3.Connection:
         close_quietly(connection)
         raise
     return connection
+
+
+def take_back_file(path: Path) -> int:
+    """Bring a ledger that nobody has open back by one schema version; return that version.
+
+    Raises:
+        LedgerRefusedError: it cannot go back. Nothing was changed.
+        LedgerError: as at any start.
+    """
+    with translated(path):
+        connection = connect(path)
+        try:
+            _recover(path, connection)
+            return take_back(path, connection)
+        finally:
+            close_quietly(connection)
 
 
 def _recover(path: Path, connection: sqlite3.Connection) -> None:

@@ -1,31 +1,29 @@
-"""The tables of the ledger, and how a file gets from one version of them to the next."""
+"""The tables of the ledger, and how a file gets from one version of them to the next and back."""
 
 import sqlite3
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from entropyd.errors import ConfigError, LedgerDamagedError
+from entropyd.errors import ConfigError, LedgerDamagedError, LedgerRefusedError
 
 # "entd", so that file(1) and people can tell whose database it is.
 APPLICATION_ID = 0x656E7464
 
-# Statements that bring a file from version i to i + 1, i = 0, 1, ... Never
-# change one that was released: add another.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        f"PRAGMA application_id = {APPLICATION_ID}",
-        "CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
-        """CREATE TABLE tables (
+_VERSION_1 = (
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
+    """CREATE TABLE tables (
             id INTEGER PRIMARY KEY,
             tenant TEXT NOT NULL,
             name TEXT NOT NULL,
             next_sequence INTEGER NOT NULL CHECK (next_sequence >= 1),
             UNIQUE (tenant, name)
         ) STRICT""",
-        # id counts the hands of this ledger from 1, so rows are appended and
-        # their pages written once. X is not stored: it follows from ids and rules.
-        # No index over (table_id, sequence): nothing looks for a number yet, and
-        # each hand would synchronise one page more. `tables` gives every number once.
-        """CREATE TABLE hands (
+    # id counts the hands of this ledger from 1, so rows are appended and
+    # their pages written once. X is not stored: it follows from ids and rules.
+    # No index over (table_id, sequence): nothing looks for a number yet, and
+    # each hand would synchronise one page more. `tables` gives every number once.
+    """CREATE TABLE hands (
             id INTEGER PRIMARY KEY,
             table_id INTEGER NOT NULL REFERENCES tables (id),
             sequence INTEGER NOT NULL CHECK (sequence >= 1),
@@ -42,24 +40,66 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             items BLOB NOT NULL,
             opening BLOB NOT NULL
         ) STRICT""",
-        # A table of its own and not a column of hands, and no reference to them:
-        # spent ids outlive the rows of their hands.
-        """CREATE TABLE spent (
+    # A table of its own and not a column of hands, and no reference to them:
+    # spent ids outlive the rows of their hands.
+    """CREATE TABLE spent (
             hand_key BLOB PRIMARY KEY CHECK (length(hand_key) = 16),
             hand_id INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID""",
-        """CREATE TABLE events (
+    """CREATE TABLE events (
             id INTEGER PRIMARY KEY,
             kind TEXT NOT NULL,
             subject TEXT NOT NULL,
             detail TEXT NOT NULL,
             at_ns INTEGER NOT NULL
         ) STRICT""",
-        """CREATE TABLE health_states (
+    """CREATE TABLE health_states (
             source_id TEXT PRIMARY KEY,
             state TEXT NOT NULL
         ) STRICT, WITHOUT ROWID""",
-    ),
+)
+
+# Each statement finds nothing to do in a file that went back to version 1 and comes again.
+_VERSION_2 = (
+    # Which history this is: another one after `ledger adopt`. A name, and no secret.
+    "INSERT OR IGNORE INTO meta VALUES ('origin', randomblob(16))",
+    # Which closed hands lie in which file. Ranges of ids, without gaps from 1 on; those up to
+    # destroyed_through have no secrets any more (0: all have them).
+    """CREATE TABLE IF NOT EXISTS archives (
+        first_id INTEGER PRIMARY KEY,
+        last_id INTEGER NOT NULL CHECK (last_id >= first_id),
+        name TEXT NOT NULL UNIQUE,
+        sha256 BLOB NOT NULL CHECK (length(sha256) = 32),
+        destroyed_through INTEGER NOT NULL
+    ) STRICT""",
+)
+
+
+def _execute(statements: Sequence[str]) -> Callable[[sqlite3.Connection], None]:
+    def execute(connection: sqlite3.Connection) -> None:
+        for statement in statements:
+            connection.execute(statement)
+
+    return execute
+
+
+def _to_version_2(connection: sqlite3.Connection) -> None:
+    """Add the chain and the archives. Takes no longer for more hands.
+
+    So the column has no CHECK and no default: either would read or write every row. A record of
+    version 1 has no link, and the chain begins after it (chain.py).
+    """
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(hands)")}
+    if "link" not in columns:
+        connection.execute("ALTER TABLE hands ADD COLUMN link BLOB")
+    _execute(_VERSION_2)(connection)
+
+
+# What brings a file from version i to i + 1, i = 0, 1, ... Never change one that was released:
+# add another.
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    _execute(_VERSION_1),
+    _to_version_2,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
@@ -73,15 +113,41 @@ def migrate(path: Path, connection: sqlite3.Connection) -> None:
         sqlite3.Error: as any statement.
     """
     version = _version(path, connection)
-    for statements in MIGRATIONS[version:]:
+    for bring_up in MIGRATIONS[version:]:
         version += 1
         # Schema and version number change together: whenever we die, the next
         # start finds a whole version and goes on from it.
         connection.execute("BEGIN IMMEDIATE")
-        for statement in statements:
-            connection.execute(statement)
+        bring_up(connection)
         connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("COMMIT")
+
+
+def take_back(path: Path, connection: sqlite3.Connection) -> int:
+    """Bring the schema back by one version, for the entropyd before this one; return that version.
+
+    Version 1 writes and reads by name the columns that it knows, so column `link`, table `archives`
+    and the origin stay where they are and are taken up again by the next upgrade.
+
+    Raises:
+        LedgerRefusedError: there is no version before, or it could not answer every hand. Nothing
+            was changed.
+    """
+    version = _version(path, connection)
+    if version != SCHEMA_VERSION:
+        raise LedgerRefusedError(
+            f"ledger {path}: has schema version {version} already; start the entropyd that"
+            f" knows up to {version}"
+        )
+    (archived,) = connection.execute("SELECT max(last_id) FROM archives").fetchone()
+    if archived is not None:
+        raise LedgerRefusedError(
+            f"ledger {path}: hands up to {archived} lie in archives, and the entropyd before this"
+            " one would end at the first that is asked for again; stay with this one"
+        )
+    # PRAGMA user_version is one page, written whole: either version, whenever we die.
+    connection.execute(f"PRAGMA user_version = {version - 1}")
+    return version - 1
 
 
 def _version(path: Path, connection: sqlite3.Connection) -> int:
