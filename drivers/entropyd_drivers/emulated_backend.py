@@ -49,11 +49,12 @@ class EmulatedBackend(usb.backend.IBackend):  # type: ignore[misc]
 
     def enumerate_devices(self) -> list[Attached]:
         """Return what is plugged in now."""
-        return [
-            Attached(unit, unit.generation, unit.address, port)
-            for port, unit in enumerate(self._units, start=1)
-            if unit.is_present()
-        ]
+        with _conditions():
+            return [
+                Attached(unit, unit.generation, unit.address, port)
+                for port, unit in enumerate(self._units, start=1)
+                if unit.is_present()
+            ]
 
     def get_parent(self, dev: Attached) -> None:
         """Return no parent: the bus has no hub."""

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from entropyd_drivers import emulated_descriptors as descriptors
-from entropyd_drivers.emulated_faults import Fault, make_fault
+from entropyd_drivers.emulated_fault import Fault
+from entropyd_drivers.emulated_faults import make_fault
 from entropyd_drivers.emulated_state import DeviceState
 from entropyd_drivers.emulated_wire import Condition, ConditionError, Progress, Setup
 from entropyd_drivers.noise import Noise
@@ -125,10 +126,12 @@ class EmulatedQuantis:
     # --- what the bus sees ---------------------------------------------------
 
     def is_present(self) -> bool:
-        """Return whether the device is on the bus now."""
+        """Return whether the device is on the bus now, as a list of its devices shows it."""
         with self._changed:
             self._look()
             self._settle()
+            for fault in self._faults.values():
+                fault.lists()
             return self._is_present
 
     def open(self, generation: int) -> None:

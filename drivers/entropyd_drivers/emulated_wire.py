@@ -34,6 +34,7 @@ class Condition(Enum):
         "Operation not supported or unimplemented on this platform",
     )
     OTHER = (-99, None, "Other error")
+    NO_BACKEND = (None, None, "No backend available")
 
 
 class ConditionError(Exception):
@@ -49,6 +50,9 @@ def as_pyusb(condition: Condition) -> Exception:
     code, number, text = condition.value
     if condition is Condition.NOT_SUPPORTED:
         return NotImplementedError(text)
+    if condition is Condition.NO_BACKEND:
+        missing: Exception = usb.core.NoBackendError(text)
+        return missing
     kind = usb.core.USBTimeoutError if condition is Condition.SILENT else usb.core.USBError
     error: Exception = kind(text, code, number)
     return error

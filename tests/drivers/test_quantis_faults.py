@@ -13,60 +13,14 @@ from entropyd.errors import (
     SourceProtocolError,
     SourceTimeoutError,
 )
-from entropyd_drivers.emulated_faults import FAULTS
 from entropyd_drivers.emulated_quantis import FIFO_BYTES
 from entropyd_drivers.noise import SeededNoise
 from entropyd_drivers.quantis_emulator import QuantisEmulator
 from entropyd_drivers.quantis_settings import QuantisSettings
 from entropyd_drivers.quantis_usb import QuantisDriver
+from tests.drivers.expected import DELIVERED, QUANTIS
 
 SEED = b"faults"
-DELIVERED = None
-
-# What a read comes to when the fault begins while the device is open, and what
-# opening comes to while it lasts. DELIVERED: the driver cannot see it, and
-# hands the bytes on to the health tests, which can.
-EXPECTED = {
-    "F1:continue": (SourceProtocolError, SourceProtocolError),
-    "F1:nak": (SourceProtocolError, SourceProtocolError),
-    "F1:repeat": (SourceProtocolError, SourceProtocolError),
-    "F2:mask": (DELIVERED, SourceProtocolError),
-    "F2:power": (DELIVERED, SourceProtocolError),
-    "F3:short": (SourceProtocolError, DELIVERED),
-    "F3:empty": (SourceProtocolError, DELIVERED),
-    "F4": (SourceTimeoutError, DELIVERED),
-    "F5": (SourceTimeoutError, DELIVERED),
-    "F6": (SourceProtocolError, DELIVERED),
-    "F7": (SourceProtocolError, DELIVERED),
-    "F9:idle": (SourceAbsentError, SourceAbsentError),
-    "F9:read": (SourceAbsentError, DELIVERED),
-    "F9:control": (SourceAbsentError, SourceAbsentError),
-    "F10:claim": (DELIVERED, SourceAbsentError),
-    "F10:configuration": (DELIVERED, SourceAbsentError),
-    "F11:open": (DELIVERED, SourceAbsentError),
-    "F11:strings": (DELIVERED, DELIVERED),
-    "F12:stall": (SourceProtocolError, SourceProtocolError),
-    "F12:timeout": (SourceTimeoutError, SourceTimeoutError),
-    "F12:flag": (DELIVERED, DELIVERED),
-    "F13": (SourceProtocolError, SourceProtocolError),
-    "F15": (SourceProtocolError, DELIVERED),
-    "F16:zeros": (DELIVERED, DELIVERED),
-    "F16:ones": (DELIVERED, DELIVERED),
-    "F16:packet": (DELIVERED, DELIVERED),
-    "F16:lag": (DELIVERED, DELIVERED),
-    "F18": (DELIVERED, DELIVERED),
-    "F19:drop": (DELIVERED, DELIVERED),
-    "F19:burst": (DELIVERED, DELIVERED),
-}
-
-
-def names():
-    """Every fault with every variant that there is."""
-    return {
-        f"{name}:{variant}".rstrip(":")
-        for name, kind in FAULTS.items()
-        for variant in kind.variants
-    }
 
 
 @pytest.fixture
@@ -106,29 +60,24 @@ def heal(driver):
         device.close()
 
 
-def test_every_fault_is_expected_to_do_something():
-    """A fault that is added to the registry needs its line in the table above."""
-    assert names() == set(EXPECTED)
-
-
-@pytest.mark.parametrize("name", sorted(EXPECTED))
+@pytest.mark.parametrize("name", sorted(QUANTIS))
 def test_fault_while_open(emulator, driver, name):
     """The fault begins between two reads; after it has gone, reopening repairs everything."""
     device = driver.open()
     device.read()
     emulator.set_faults(name)
-    assert EXPECTED[name][0] == outcome(device.read)
+    assert QUANTIS[name][0] == outcome(device.read)
     emulator.set_faults()
     device.close()
     assert heal(driver) == 8192
 
 
-@pytest.mark.parametrize("name", sorted(EXPECTED))
+@pytest.mark.parametrize("name", sorted(QUANTIS))
 def test_fault_while_opening(emulator, driver, name):
     """The fault is there before the device is opened."""
     emulator.set_faults(name)
     opened = []
-    assert EXPECTED[name][1] == outcome(lambda: opened.append(driver.open()))
+    assert QUANTIS[name][1] == outcome(lambda: opened.append(driver.open()))
     for device in opened:
         device.close()
 
@@ -194,6 +143,34 @@ def test_stuck_streams_look_as_they_should(emulator, driver):
     device.close()
 
 
+@pytest.mark.parametrize("name", ["F14:stall", "F14:io"])
+def test_a_suspended_device_works_from_the_second_transfer_on(emulator, driver, name):
+    """F14: one failed read, and the next opening reads."""
+    device = driver.open()
+    emulator.set_faults(name)
+    assert SourceProtocolError is outcome(device.read)
+    device.close()
+    assert heal(driver) == 8192
+
+
+def test_a_suspended_device_is_found_at_the_second_look(emulator):
+    """F14 with a configured serial number, which the first transfer asks for."""
+    emulator.set_faults("F14:io")
+    driver = QuantisDriver(QuantisSettings(serial="A100"), backend=lambda: emulator.backend)
+    assert SourceAbsentError is outcome(driver.open)
+    assert heal(driver) == 8192
+
+
+@pytest.mark.parametrize(("name", "share"), [("F17:small", 0.5005), ("F17:large", 0.6)])
+def test_bias_is_as_large_as_it_says(emulator, driver, name, share):
+    """F17: P(1) over 800 kB, whose standard deviation is 0.0002."""
+    device = driver.open()
+    emulator.set_faults(name)
+    ones = sum(int.from_bytes(device.read(), "big").bit_count() for _ in range(100))
+    assert share == pytest.approx(ones / (100 * 8192 * 8), abs=0.001)
+    device.close()
+
+
 @pytest.mark.parametrize(("name", "low", "high"), [("F19:drop", 0.05, 0.2), ("F19:burst", 0.3, 2)])
 def test_rates(name, low, high):
     """F19: a tenth of the nominal rate, or the nominal rate in lumps."""
@@ -215,7 +192,7 @@ def test_rates(name, low, high):
 @given(
     steps=st.lists(
         st.one_of(
-            st.lists(st.sampled_from(sorted(EXPECTED)), max_size=3, unique=True),
+            st.lists(st.sampled_from(sorted(QUANTIS)), max_size=3, unique=True),
             st.sampled_from(["read", "read", "open", "close", "plug", "unplug"]),
         ),
         max_size=15,

@@ -437,6 +437,7 @@ READING = {
     Condition.NO_MEMORY: SourceProtocolError,
     Condition.NOT_SUPPORTED: SourceAbsentError,
     Condition.OTHER: SourceProtocolError,
+    Condition.NO_BACKEND: SourceAbsentError,
 }
 
 

@@ -3,11 +3,8 @@
 import errno
 import fcntl
 import os
-import pty
-import select
 import termios
 import threading
-import tty
 
 import pytest
 import serial
@@ -17,57 +14,7 @@ from entropyd.errors import ConfigError, SourceAbsentError, SourceTimeoutError
 from entropyd_drivers import serial_port
 from entropyd_drivers.noise import SeededNoise
 from tests.drivers.contract import LossContract, Rig
-
-SEED = b"serial"
-
-
-class Line:
-    """A pseudo-terminal under a name that stays, as udev's links do."""
-
-    def __init__(self, link):
-        self.link = link
-        self.plug()
-
-    def plug(self):
-        self.master, slave = pty.openpty()
-        tty.setraw(slave)
-        name = os.ttyname(slave)
-        os.close(slave)
-        self.link.unlink(missing_ok=True)
-        self.link.symlink_to(name)
-
-    def unplug(self):
-        os.close(self.master)
-        self.link.unlink()
-
-    def send(self, data):
-        os.write(self.master, data)
-
-
-class Sender:
-    """Sends without end from a thread of its own; a port that is reopened is flushed."""
-
-    def __init__(self, line):
-        self._master = line.master
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self):
-        noise, left = SeededNoise(SEED), b""
-        os.set_blocking(self._master, False)
-        while not self._stop.is_set():
-            _, writable, _ = select.select([], [self._master], [], 0.02)
-            if writable:
-                left = left or noise.take(256)
-                try:
-                    left = left[os.write(self._master, left) :]
-                except BlockingIOError:
-                    continue
-
-    def stop(self):
-        self._stop.set()
-        self._thread.join()
+from tests.drivers.pseudo_terminal import SEED, Line, Sender
 
 
 class SerialRig(Rig):
