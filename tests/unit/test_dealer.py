@@ -494,6 +494,21 @@ def test_a_hand_that_somebody_else_recorded_meanwhile_is_judged(claim, outcome):
     assert {outcome: 1} == table.observer.calls
 
 
+def test_a_record_of_other_parameters_is_refused_whatever_its_claim_digest_says():
+    """The digest covers the parameters; the judgement does not lean on that."""
+    table = Table()
+
+    async def scenario():
+        table.feed()
+        return await table.call()
+
+    record = play(table.clock, scenario).record
+    other = order_for(table="table-2").binding
+    with pytest.raises(HandSpentError):
+        judge(record, other, record.draft.claim_digest)
+    assert record == judge(record, record.draft.binding, record.draft.claim_digest)
+
+
 def test_a_stored_claim_digest_of_another_length_is_a_damaged_ledger_and_no_replay():
     table = Table()
 
