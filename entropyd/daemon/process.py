@@ -9,6 +9,7 @@ It ends with exit code 0 only after it was asked to stop.
 """
 
 import asyncio
+import gc
 import grp
 import os
 import pwd
@@ -63,6 +64,11 @@ QUIET_LIMIT_S = 0.5
 LISTENER_GRACE_S = 0.5
 
 METHODS = ("Shuffle", "GetShuffle", "AddUserEntropy", "GetStatus")
+# What a draw makes is freed without the collector of cycles, which looks by default whenever 700
+# objects more are alive: 85 times a second under 64 callers, for 24 us of CPU time a draw. 50,000
+# objects are some 10 MB, the most that cycles can then keep.
+COLLECT_AFTER_OBJECTS = 50_000
+
 SIMULATED = frozenset({SourceKind.MOCK, SourceKind.REPLAY})
 
 
@@ -85,7 +91,9 @@ def run(config: Config, *, os_random: Callable[[int], bytes] = os.getrandom) -> 
     _self_test()
     plans = plan_sources(config)
     with open_ledger(config) as ledger:
-        uvloop.run(Daemon(config, plans, ledger, os_random).serve())
+        daemon = Daemon(config, plans, ledger, os_random)
+        _spare_the_collector()
+        uvloop.run(daemon.serve())
 
 
 class Daemon:
@@ -373,6 +381,13 @@ class Daemon:
 def _self_test() -> None:
     """Compute every known answer, from hash to hand. Raises SelfTestError."""
     run_known_answer_tests(draw_known_answers())
+
+
+def _spare_the_collector() -> None:
+    """Let the cycle collector look seldom, and never again at what stays until the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER_OBJECTS, *gc.get_threshold()[1:])
 
 
 def _make_gate(config: Config) -> Gate:
