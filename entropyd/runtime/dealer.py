@@ -44,6 +44,11 @@ from entropyd.runtime.waiters import WaiterQueue
 # 5 ms of work, far below the 50 ms that separate our answer from a caller's deadline.
 DRAWS_A_TURN = 32
 
+# A ledger that could record is asked again after this time, or at once if a commit fails: a store
+# that breaks in between costs the seeds of 10 ms of draws, and whoever asked is told to come back.
+# Asking takes three system calls, as long as to find a hand.
+PROBE_NS = 10_000_000
+
 
 # A lost device is looked for every 3.2 s at least, and is dealt from 0.2 s after it came back. A
 # failed one needs an operator: callers come back as seldom as they may.
@@ -189,6 +194,8 @@ class Dealer:
         self._followers: Counter[str] = Counter()
         self._pump_scheduled = False
         self._draining = False
+        # When the ledger last said that it could record; None since it said that it could not.
+        self._probed_ns: int | None = None
         self.fill_rate = FillRate()
         self.in_flight = 0
         self._idle = asyncio.Event()
@@ -299,8 +306,7 @@ class Dealer:
             raise ShuttingDownError("the daemon is stopping; ask again when it is back")
         if not self._queue.has_room(order.tenant):
             raise self._overload_error(len(self._queue), order.tenant)
-        # Samples that would be spent on a deck that nobody can be shown wait for better days.
-        self._hands.probe()
+        self._require_ledger()
         loop = asyncio.get_running_loop()
         waiter = _Waiter(order, self._clock_ns(), loop.create_future())
         self._drawing[order.tenant, order.hand] = waiter
@@ -308,6 +314,14 @@ class Dealer:
         self._undrawn_seeds += order.seeds
         self.pump()
         return waiter
+
+    def _require_ledger(self) -> None:
+        """Refuse to draw what nobody could be shown: its samples wait for better days."""
+        now_ns = self._clock_ns()
+        if self._probed_ns is None or now_ns - self._probed_ns >= PROBE_NS:
+            self._probed_ns = None
+            self._hands.probe()
+            self._probed_ns = now_ns
 
     async def _follow(self, other: _Waiter, order: DrawOrder, answer_by_ns: int) -> None:
         """Wait until another call's draw is decided, or this call's time is over."""
@@ -486,6 +500,7 @@ class Dealer:
         """The commit ended: answer from the record, or say that there may be none."""
         error = done.exception()
         if error is not None:
+            self._probed_ns = None
             self._fail(waiter, error)
             return
         self._settle(waiter)
