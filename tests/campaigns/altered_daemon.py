@@ -19,7 +19,7 @@ from entropyd.runtime.writer import GroupCommitWriter
 
 # How long the answer is ahead of its commit. Without it the mutant would lose
 # the race now and then, and be the daemon that it is not.
-AHEAD_S = 0.01
+AHEAD_S = 0.1
 
 
 class AskingConnection(sqlite3.Connection):

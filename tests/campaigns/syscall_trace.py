@@ -110,15 +110,20 @@ class Call:
         yield _bytes(first[1])
 
 
-def strace(trace: Path) -> tuple[str, ...]:
+def strace(trace: Path, *more: str) -> tuple[str, ...]:
     """Return the command in front of a daemon's that writes its trace.
 
     The tracer is a grandchild (-D), so that the process which a test starts,
     signals and waits for is the daemon itself.
+
+    Args:
+        trace: the file to write.
+        more: further options of strace.
     """
     return (
-        "strace", "-D", "-f", "-y", "-xx", "-s", str(LONGEST_DATA), "--seccomp-bpf",
+        "strace", "-D", "-f", "-y", "-xx", "-s", str(LONGEST_DATA),
         "-e", "signal=kill", "-e", f"trace={','.join(sorted(TRACED))}", "-o", str(trace),
+        *more,
     )  # fmt: skip
 
 

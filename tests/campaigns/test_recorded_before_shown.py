@@ -11,12 +11,13 @@ Then it is killed 200 times all the same, at every step of a hand's way.
 import asyncio
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from entropyd.client import Deal
+from entropyd.client import Deal, Refusal
 from tests.campaigns.altered_daemon import altered
 from tests.campaigns.callers import deal
 from tests.campaigns.kill import Campaign, Phase, Plan, plans
@@ -80,6 +81,36 @@ def three_lives(homes: Path) -> Recording:
     return record(homes / "lives", "small-log", callers=8, hands=4, ends=ends)
 
 
+@pytest.fixture(scope="module")
+def killed_in_a_sync(homes: Path) -> Recording:
+    """A hand whose daemon is killed as it begins to synchronise it, and that the next one answers.
+
+    strace kills when the ledger's writer thread enters its fortieth fdatasync.
+    The kernel has the row and the next daemon finds it; the disk has no promise.
+    """
+    home = homes / "in-sync"
+    home.mkdir()
+    deals: list[Deal] = []
+    trace = home / "trace0"
+    prefix = strace(trace, "-e", "inject=fdatasync:signal=SIGKILL:when=40")
+    with running(home, prefix=prefix, source_extra=QUICK) as daemon, daemon.client() as client:
+        with suppress(Refusal):
+            for number in range(64):
+                deals.append(client.shuffle("table", f"hand-{number}", timeout_s=2))
+        assert daemon.ended() == -9
+        calls = read_trace(trace, daemon)
+    trace = home / "trace1"
+    with (
+        running(home, prefix=strace(trace), source_extra=QUICK) as daemon,
+        daemon.client() as client,
+    ):
+        deals.append(client.shuffle("table", f"hand-{len(deals)}"))
+        daemon.kill()
+        calls += read_trace(trace, daemon, first_line=last_line(calls) + 1)
+    assert deals[-1].replayed
+    return Recording(home / "state", calls, {deal.hand: deal for deal in deals})
+
+
 @pytest.fixture
 def scratch() -> Iterator[Path]:
     """A directory in memory: thousands of files are written and synchronised there."""
@@ -105,12 +136,17 @@ def test_every_answer_waits_for_its_sync_in_every_life(three_lives: Recording):
     assert three_lives.breaches() == {}
 
 
+def test_what_a_kill_left_unsynchronised_waits_for_a_sync_too(killed_in_a_sync: Recording):
+    """A row that only the kernel has is synchronised by the next daemon before it is shown."""
+    assert killed_in_a_sync.breaches() == {}
+
+
 def test_the_recording_is_of_concurrent_callers(recording: Recording):
-    """Commits were shared: the order was not kept only because hands came one by one."""
+    """Hands shared commits: the order was not kept only because they came one by one."""
     ways = follow(recording.calls, recording.deals, recording.state)
     syncs = {way.sync.begun for way in ways.values() if way.sync is not None}
     assert 192 == len(ways)
-    assert len(syncs) < 96
+    assert len(syncs) < 192
 
 
 def is_sync_of_log(call: Call) -> bool:
@@ -176,7 +212,7 @@ def replay(recording: Recording, scratch: Path, *shares: float) -> list[str]:
     return faults(recording.calls, recording.deals, recording.state, survivors, shares)
 
 
-@pytest.mark.parametrize("name", ["recording", "three_lives"])
+@pytest.mark.parametrize("name", ["recording", "three_lives", "killed_in_a_sync"])
 def test_a_power_loss_loses_no_answered_hand(
     name: str, scratch: Path, request: pytest.FixtureRequest
 ):
