@@ -1,8 +1,9 @@
 """`entropyd`: the daemon.
 
 Exit codes: 0 only after it was asked to stop; 78 the configuration is wrong;
-75 another daemon holds the state directory; 70 anything else, after which the
-service manager starts it again.
+75 another daemon holds the state directory; 65 the ledger is not the one that its
+anchor saw, or a command would lose history: nothing was changed, and a person has
+to decide; 70 anything else, after which the service manager starts it again.
 """
 
 import sys
@@ -13,15 +14,26 @@ from typing import Annotated
 import typer
 
 from entropyd import daemon
+from entropyd.cli import ledger, sources
 from entropyd.config import load
-from entropyd.errors import ConfigError, EntropydError, LedgerConflictError
+from entropyd.errors import (
+    ConfigError,
+    EntropydError,
+    LedgerBehindAnchorError,
+    LedgerConflictError,
+    LedgerRefusedError,
+)
 
 # Typer's own tracebacks show local variables: keys and seeds are some.
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False
 )
 
-# sysexits.h: EX_SOFTWARE, EX_TEMPFAIL, EX_CONFIG
+app.add_typer(ledger.app, name="ledger")
+sources.add_commands(app)
+
+# sysexits.h: EX_DATAERR, EX_SOFTWARE, EX_TEMPFAIL, EX_CONFIG
+EXIT_DATA = 65
 EXIT_SOFTWARE = 70
 EXIT_LOCKED = 75
 EXIT_CONFIG = 78
@@ -32,8 +44,8 @@ DEFAULT_CONFIG = Path("/etc/entropyd/entropyd.toml")
 
 @app.command()
 def serve(config: ConfigFile = DEFAULT_CONFIG) -> None:
-    """Run the daemon in the foreground until SIGTERM or SIGINT."""
-    daemon.run(load(config))
+    """Run the daemon in the foreground until SIGTERM or SIGINT; SIGHUP reads the file again."""
+    daemon.run(load(config), config_file=config)
 
 
 @app.command("check-config")
@@ -68,6 +80,9 @@ def main() -> None:
     except LedgerConflictError as error:
         print(f"entropyd: {error}", file=sys.stderr)
         sys.exit(EXIT_LOCKED)
+    except (LedgerBehindAnchorError, LedgerRefusedError) as error:
+        print(f"entropyd: {error}", file=sys.stderr)
+        sys.exit(EXIT_DATA)
     except EntropydError as error:
         print(f"entropyd: {error}", file=sys.stderr)
         sys.exit(EXIT_SOFTWARE)

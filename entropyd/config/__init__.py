@@ -114,6 +114,16 @@ class Config(Table):
             )
         return self
 
+    @model_validator(mode="after")
+    def _anchor_is_apart(self) -> Self:
+        anchor = self.ledger.anchor
+        if anchor is not None and anchor.is_relative_to(self.node.state_dir):
+            raise ValueError(
+                f'ledger.anchor is "{anchor}", in node.state_dir, where a restored backup takes it'
+                " along; expected a path on another disk"
+            )
+        return self
+
     def refuse_unfit(self, source: Source, kind: SourceKind) -> None:
         """Raise unless a source of this kind may be dealt from in this mode.
 

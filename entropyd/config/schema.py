@@ -207,8 +207,13 @@ class Http(Table):
 
 
 class Ledger(Table):
-    """`[ledger]`: when the record runs out of room."""
+    """`[ledger]`: when the record runs out of room, and what proves that it lost nothing."""
 
+    anchor: Annotated[Path, BeforeValidator(parse_path)] | None = Field(
+        default=None,
+        description="the path of a file outside state_dir, on another disk: how far the ledger"
+        " went, so that a restored backup is noticed; its directory exists",
+    )
     min_free_bytes: Annotated[int, BeforeValidator(units.size_between("1MiB", "1TiB"))] = Field(
         default=5 * units.GIB,
         alias="min_free",

@@ -2,7 +2,7 @@
 
     start   known answers, lock, ledger, listeners, readers; READY=1
     watch   ten times a second: stir, judge whether dealing is possible, tell health, metrics and
-            the service manager; twice a second: the readers
+            the service manager; twice a second: the readers; on SIGHUP: the configuration
     stop    no new draws; those in flight end; listeners; readers; ledger
 
 It ends with exit code 0 only after it was asked to stop.
@@ -16,12 +16,14 @@ import pwd
 import signal
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import uvloop
 
 from entropyd import __version__
 from entropyd.config import Config, Listener, UnixEndpoint
-from entropyd.daemon.ledger import open_ledger
+from entropyd.daemon.ledger import kept_anchor, open_ledger
+from entropyd.daemon.reload import Reread, reread
 from entropyd.daemon.sources import SourcePlan, make_source, plan_sources
 from entropyd.entropy.gate import Gate, GatedSeed, HoldReason, SourceFacts
 from entropyd.entropy.health import HealthTest
@@ -72,11 +74,17 @@ COLLECT_AFTER_OBJECTS = 50_000
 SIMULATED = frozenset({SourceKind.MOCK, SourceKind.REPLAY})
 
 
-def run(config: Config, *, os_random: Callable[[int], bytes] = os.getrandom) -> None:
+def run(
+    config: Config,
+    *,
+    config_file: Path | None = None,
+    os_random: Callable[[int], bytes] = os.getrandom,
+) -> None:
     """Run until SIGTERM or SIGINT.
 
     Args:
         config: what to run.
+        config_file: what to read again on SIGHUP; without one, nothing is.
         os_random: the operating system's generator. No configuration reaches it: only a
             program that calls this, to play a recorded run again, can bring another.
 
@@ -90,8 +98,8 @@ def run(config: Config, *, os_random: Callable[[int], bytes] = os.getrandom) -> 
     # Known answers before anything else: a generator that computes wrongly must not even listen.
     _self_test()
     plans = plan_sources(config)
-    with open_ledger(config) as ledger:
-        daemon = Daemon(config, plans, ledger, os_random)
+    with open_ledger(config) as ledger, kept_anchor(config, ledger):
+        daemon = Daemon(config, plans, ledger, os_random, config_file)
         _spare_the_collector()
         uvloop.run(daemon.serve())
 
@@ -105,8 +113,12 @@ class Daemon:
         plans: Sequence[SourcePlan],
         ledger: SqliteLedger,
         os_random: Callable[[int], bytes],
+        config_file: Path | None,
     ) -> None:
         """Build everything; `serve` starts it."""
+        self._config_file = config_file
+        self._reload_asked = False
+        self._caveat = ""
         self._config = config
         self._plans = plans
         self._ledger = ledger
@@ -206,6 +218,7 @@ class Daemon:
         self._stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._stopping.set)
+        self._loop.add_signal_handler(signal.SIGHUP, self._ask_to_reload)
         self._writer.start()
         self._note(EventKind.DAEMON_START)
         listeners: list[grpc_server.Listener] = []
@@ -215,7 +228,7 @@ class Daemon:
             self._judge()
             self._http.start()
             self._supervisor.start()
-            self._notifier.ready("started, waiting for entropy")
+            self._notifier.ready(self._status())
             self._log.info("started", version=__version__, node=self._config.node.name)
             await self._watch(listeners)
         finally:
@@ -273,11 +286,19 @@ class Daemon:
             hold = self._observer.hold
             for listener in listeners:
                 await listener.set_serving(process=True, dealing=hold is None)
-            self._notifier.status("dealing" if hold is None else f"holding: {hold.text}")
+            self._notifier.status(self._status())
         if self._turns % TICKS_A_READER_CHECK == 0:
             self._supervisor.check()
             self._show_levels()
+        if self._reload_asked:
+            await self._reload()
         self._feed()
+
+    def _status(self) -> str:
+        """Say in one line what the daemon does, and what somebody should do about it."""
+        hold = self._observer.hold
+        text = "dealing" if hold is None else f"holding: {hold.text}"
+        return f"{text}; {self._caveat}" if self._caveat else text
 
     def _judge(self) -> bool:
         """Find out whether dealing is possible, and return whether that changed."""
@@ -305,6 +326,43 @@ class Daemon:
         await self._writer.stop()
         self._http.stop()
         self._log.info("stopped")
+
+    # --- the configuration, read again -----------------------------------------
+
+    def _ask_to_reload(self) -> None:
+        self._reload_asked = True
+
+    async def _reload(self) -> None:
+        """Take over what a changed file allows; if the file is wrong, change nothing."""
+        self._reload_asked = False
+        if self._config_file is None:
+            self._log.warning("no configuration file to read again")
+            return
+        self._notifier.reloading("reading the configuration", time.monotonic_ns())
+        try:
+            found = await asyncio.to_thread(reread, self._config_file, self._config)
+        except EntropydError as error:
+            self._caveat = "the configuration file is wrong and not in effect, see the log"
+            # The text has the remedy; where it was raised is of no use to an operator.
+            self._log.error("configuration not in effect", reason=str(error))  # noqa: TRY400
+        else:
+            self._take_over(found)
+        self._notifier.ready(self._status())
+
+    def _take_over(self, found: Reread) -> None:
+        config = found.config
+        configure(level=config.log.level, json=config.log.format == "json")
+        self._shuffles.set_patience(
+            max_hold_ns=config.gate.max_hold_ns,
+            answer_before_deadline_ns=config.gate.answer_before_deadline_ns,
+        )
+        self._metrics.configured(config.fingerprint())
+        self._config = config
+        waiting = ", ".join(found.waiting)
+        self._caveat = f"needs a restart: {waiting}" if waiting else ""
+        self._log.info(
+            "configuration read again", in_effect=found.taken, needs_restart=found.waiting
+        )
 
     # --- what the parts call -------------------------------------------------
 

@@ -78,6 +78,7 @@ class EventKind(StrEnum):
     HAND_READ = "hand-read"
     DAEMON_START = "daemon-start"
     DAEMON_STOP = "daemon-stop"
+    LEDGER_ADOPTED = "ledger-adopted"
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ Spec: DESIGN, section 10.
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Lock
-from typing import Self
+from typing import Self, TypeVar
 
 from entropyd.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
 from entropyd.ledger.chain import EMPTY, Position
@@ -31,7 +31,7 @@ from entropyd.ledger.contract import (
 )
 from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key, stored_link
 from entropyd.ledger.secrets import SecretBox
-from entropyd.ledger.sqlite_batch import FIND, LINK_OF, POSITION, record, write_notes
+from entropyd.ledger.sqlite_batch import FIND, LINK_OF, POSITION, begin_history, record, write_notes
 from entropyd.ledger.sqlite_file import (
     close_quietly,
     connect,
@@ -43,6 +43,8 @@ from entropyd.ledger.sqlite_file import (
 from entropyd.ledger.state_dir import StateDirectory
 
 FILE_NAME = "ledger.sqlite3"
+
+T = TypeVar("T")
 
 # Database and write-ahead log.
 _FILES = ("", "-wal")
@@ -111,26 +113,33 @@ class SqliteLedger:
                 writer = self._connect_writer()
                 if not (drafts or events or health_states):
                     return []
-                return self._transact(writer, drafts, events, health_states)
+                return self._transact(
+                    writer, lambda: self._write(writer, drafts, events, health_states)
+                )
         except LedgerError as error:
             self._drop_writer(str(error))
             raise
 
-    def _transact(
+    def _write(
         self,
         writer: sqlite3.Connection,
         drafts: Sequence[HandDraft],
         events: Sequence[Event],
         health_states: Sequence[tuple[str, str]],
     ) -> list[Outcome]:
-        # Taking the write lock first means that what we read below (spent ids,
-        # next numbers) is still true when we write.
+        outcomes = record(writer, self._rows, drafts) if drafts else []
+        write_notes(writer, events, health_states)
+        return outcomes
+
+    def _transact(self, writer: sqlite3.Connection, work: Callable[[], T]) -> T:
+        """Do all of `work` or nothing of it, and return what it returns."""
+        # Taking the write lock first means that what `work` reads (spent ids,
+        # next numbers) is still true when it writes.
         writer.execute("BEGIN IMMEDIATE")
         try:
             # If we die anywhere in this block, the log holds no commit mark:
             # the next start sees none of it, and no number is missing.
-            outcomes = record(writer, self._rows, drafts) if drafts else []
-            write_notes(writer, events, health_states)
+            done = work()
             # COMMIT appends what changed and its commit mark to the log, then
             # synchronises the log, then lets readers see it. If we die before
             # the log is synchronised, all of it may be there at the next start
@@ -142,7 +151,7 @@ class SqliteLedger:
                 writer.execute("ROLLBACK")
             raise
         # If we die here, the records are there for ever and nobody was answered.
-        return outcomes
+        return done
 
     def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
         """Return the record of a spent hand id. See `Ledger.find`."""
@@ -198,6 +207,27 @@ class SqliteLedger:
         """Return which history this is, in hex: the ledger's own until it is adopted."""
         ((origin,),) = self._read("SELECT hex(value) FROM meta WHERE name = 'origin'", ())
         return str(origin).lower()
+
+    def is_anchored(self) -> bool:
+        """Return whether an anchor of this ledger was ever written. Any thread."""
+        return bool(self._read("SELECT 1 FROM meta WHERE name = 'anchored'", ()))
+
+    def note_anchored(self) -> None:
+        """Remember that there is an anchor, so that its loss shows. The writer's thread."""
+        with translated(self._path):
+            self._connect_writer().execute("INSERT OR IGNORE INTO meta VALUES ('anchored', x'01')")
+
+    def adopt(self, origin: str, event: Event) -> None:
+        """Go on as another history, whose first event is `event`. The writer's thread.
+
+        Args:
+            origin: of the new history, 32 hex digits that no ledger had before.
+            event: names what is missing and why it is gone on without.
+        """
+        with translated(self._path):
+            writer = self._connect_writer()
+            # One transaction: no history begins without its event.
+            self._transact(writer, lambda: begin_history(writer, bytes.fromhex(origin), event))
 
     def close(self) -> None:
         """Let go of the file and the state directory. May be called twice."""

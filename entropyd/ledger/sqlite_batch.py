@@ -142,3 +142,9 @@ def write_notes(
         " ON CONFLICT (source_id) DO UPDATE SET state = excluded.state",
         health_states,
     )
+
+
+def begin_history(writer: sqlite3.Connection, origin: bytes, first: Event) -> None:
+    """Give the ledger another origin, and that history its first event."""
+    writer.execute("UPDATE meta SET value = ? WHERE name = 'origin'", (origin,))
+    write_notes(writer, [first], [])

@@ -55,7 +55,7 @@ def version(state: Path) -> int:
 
 def stored(ledger: SqliteLedger | LedgerV1, hand: str) -> HandDraft | None:
     record = ledger.find("room", hand, with_secrets=True)
-    return record and record.draft
+    return None if record is None else record.draft
 
 
 def older(state: Path) -> LedgerV1:

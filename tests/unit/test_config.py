@@ -103,7 +103,7 @@ def test_every_default_that_the_production_example_shows_is_the_default():
     text = (EXAMPLES / "entropyd.toml").read_text()
     shown = re.sub(r"(?m)^# (?=(\[|[a-z_0-9]+ = ))", "", text)
     # These two have no default that can be written down.
-    shown = re.sub(r"(?m)^group = .*$", "", shown)
+    shown = re.sub(r"(?m)^(group|anchor) = .*$", "", shown)
     assert shown.count("=") > text.count("=") - 30
     assert len(re.findall(r"(?m)^[a-z_0-9]+ = ", shown)) > 25
     assert load(EXAMPLES / "entropyd.toml").fingerprint() == check(shown).fingerprint()
@@ -438,12 +438,23 @@ def test_the_fingerprint_is_of_the_settings_and_not_of_the_text():
     assert plain != check(toml(gate="hardware_bits = 321")).fingerprint()
 
 
+def test_an_anchor_lies_outside_of_what_it_guards():
+    """In the state directory a restored backup would bring its own anchor."""
+    anchor = 'anchor = "/var/lib/entropyd/sub/anchor"'
+    assert "ledger.anchor" in refusal(toml(ledger=anchor))
+    assert "another disk" in refusal(toml(ledger=anchor))
+    beside = 'anchor = "/var/lib/entropyd-anchor"'
+    assert Path("/var/lib/entropyd-anchor") == check(toml(ledger=beside)).ledger.anchor
+    assert "absolute" in refusal(toml(ledger='anchor = "anchor"'))
+
+
 # --- what no key may do -----------------------------------------------------
 
 EVERY_KEY = {
     "gate.answer_before_deadline", "gate.hardware_bits", "gate.max_hold", "gate.max_sample_age",
     "gate.max_waiters", "gate.reservoir_bytes", "gate.user_bits", "gate.user_shortfall",
-    "http.address", "keys.at_rest", "ledger.min_free", "listener.address", "listener.group",
+    "http.address", "keys.at_rest", "ledger.anchor", "ledger.min_free",
+    "listener.address", "listener.group",
     "listener.mode", "listener.owner", "listener.roles", "listener.tenant", "log.format",
     "log.level", "mode.production", "node.name", "node.state_dir", "source.alpha_log2.intermittent",
     "source.alpha_log2.permanent", "source.assess_window_samples", "source.claim_bits_per_sample",

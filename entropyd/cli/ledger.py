@@ -1,0 +1,43 @@
+"""`entropyd ledger`: what an operator does to the record.
+
+The daemon must be stopped, except for `backup`. Exit codes as those of `entropyd`; 65 says that
+nothing was done because history would be lost.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from entropyd.config import load
+from entropyd.daemon import ledger_care
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False
+)
+
+ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="TOML file.")]
+DEFAULT_CONFIG = Path("/etc/entropyd/entropyd.toml")
+
+
+@app.command()
+def adopt(
+    reason: Annotated[str, typer.Option(help="Why the rest is given up; kept in the ledger.")],
+    config: ConfigFile = DEFAULT_CONFIG,
+) -> None:
+    """Go on with a ledger that ends before its anchor, under a new origin.
+
+    Only when nothing newer can be restored: hands that are missing can be dealt a second time, and
+    whoever kept a receipt of one will see that. The first event of the new origin names the gap.
+    """
+    print(ledger_care.adopt(load(config), reason))
+
+
+@app.command()
+def downgrade(config: ConfigFile = DEFAULT_CONFIG) -> None:
+    """Bring the file back by one schema version, for the entropyd before this one.
+
+    Nothing is lost and nothing copied: the older program does not look at what is newer. Make a
+    backup before any upgrade all the same.
+    """
+    print(ledger_care.downgrade(load(config)))

@@ -1,0 +1,83 @@
+"""What an operator does to a ledger, one function a command of `entropyd ledger`.
+
+Each holds the state directory, so none runs beside the daemon, and returns what it did, for people.
+"""
+
+import json
+import os
+import time
+
+from entropyd.config import Config
+from entropyd.daemon.ledger import anchor_gap, ledger_path, open_unanchored, set_anchor
+from entropyd.errors import ConfigError, LedgerRefusedError, RequestError
+from entropyd.ledger.anchor import read_anchor
+from entropyd.ledger.contract import Event, EventKind
+from entropyd.ledger.sqlite_file import take_back_file
+from entropyd.ledger.state_dir import StateDirectory
+
+# As the reason of a source's reset.
+MAX_REASON_CHARACTERS = 200
+
+
+def adopt(config: Config, reason: str) -> str:
+    """Go on with a ledger that is not the one its anchor saw, under a new origin.
+
+    Hands that are missing can be dealt again from now on. The first event of the new history says
+    how many there are, and why it was gone on without them.
+
+    Raises:
+        ConfigError: no anchor is configured, or it cannot be read.
+        RequestError: no such reason was given.
+        LedgerRefusedError: the ledger is the one that its anchor saw.
+        LedgerConflictError: the daemon runs.
+    """
+    path = config.ledger.anchor
+    if path is None:
+        raise ConfigError("ledger.anchor is not set; without an anchor there is nothing to adopt")
+    if not reason.strip() or len(reason) > MAX_REASON_CHARACTERS:
+        raise RequestError("reason", f"expected 1 to {MAX_REASON_CHARACTERS} characters")
+    with open_unanchored(config) as ledger:
+        found = anchor_gap(config, ledger)
+        if found is None:
+            raise LedgerRefusedError(
+                f"ledger {ledger_path(config)}: is the one that its anchor {path} saw; there is"
+                " nothing to adopt, start the daemon"
+            )
+        seen, before, position = read_anchor(path), ledger.origin(), ledger.position()
+        origin = os.urandom(16).hex()
+        gap = {
+            "reason": reason,
+            "found": found,
+            "origin": {"before": before, "now": origin},
+            "ledger": {"hands": position.hands, "link": position.link.hex()},
+            "anchor": seen
+            and {
+                "origin": seen.origin,
+                "hands": seen.position.hands,
+                "link": seen.position.link.hex(),
+            },
+        }
+        # If we die before the anchor is written, it names an origin that the ledger has not: the
+        # daemon refuses to start, and this is done again.
+        event = Event(EventKind.LEDGER_ADOPTED, config.node.name, json.dumps(gap), time.time_ns())
+        ledger.adopt(origin, event)
+        set_anchor(config, ledger)
+    return (
+        f"adopted: the ledger {found}. It goes on after hand {position.hands} as origin {origin};"
+        " hands that are missing can be dealt again"
+    )
+
+
+def downgrade(config: Config) -> str:
+    """Bring the ledger's schema back by one version, for the entropyd before this one.
+
+    Raises:
+        LedgerRefusedError: it cannot go back. Nothing was changed.
+        LedgerConflictError: the daemon runs.
+    """
+    with StateDirectory.hold(config.node.state_dir):
+        version = take_back_file(ledger_path(config))
+    return (
+        f"ledger {ledger_path(config)}: has schema version {version} now; start only the entropyd"
+        " before this one, for this one brings it up again"
+    )

@@ -1,0 +1,164 @@
+"""A ledger that ends before its anchor is not dealt from, until somebody adopts it."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from entropyd.config import load
+from entropyd.daemon.ledger import open_ledger, open_unanchored
+from entropyd.ledger.anchor import read_anchor
+from entropyd.ledger.contract import EventKind
+from tests.system.custom import custom_daemon
+from tests.system.harness import Daemon, until
+from tests.system.wire import Wire, order, question
+
+EXIT_DATA, EXIT_CONFIG = 65, 78
+
+
+@pytest.fixture
+def anchored(home: Path) -> Iterator[Daemon]:
+    """A daemon with an anchor beside its state directory."""
+    (home / "elsewhere").mkdir()
+    change = {'min_free = "16MiB"': 'min_free = "16MiB"\nanchor = "{home}/elsewhere/anchor"'}
+    daemon = custom_daemon(home, change)
+    yield daemon
+    if daemon.process is not None and daemon.process.poll() is None:
+        daemon.kill()
+
+
+def command(daemon: Daemon, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `entropyd ledger`."""
+    program = [sys.executable, "-m", "entropyd.cli.entropyd", "ledger", *arguments]
+    return subprocess.run(
+        [*program, "--config", str(daemon.write_config())],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def deal(daemon: Daemon, *hands: str) -> None:
+    with Wire(daemon) as wire:
+        for hand in hands:
+            wire.shuffle(order("t", hand))
+
+
+def restore_an_older_state(daemon: Daemon) -> None:
+    """Deal a hand, keep the state directory, deal two more, put back what was kept."""
+    daemon.start()
+    deal(daemon, "h1")
+    assert daemon.terminate() == 0
+    shutil.copytree(daemon.home / "state", daemon.home / "kept")
+    daemon.start()
+    deal(daemon, "h2", "h3")
+    assert daemon.terminate() == 0
+    shutil.rmtree(daemon.home / "state")
+    shutil.move(daemon.home / "kept", daemon.home / "state")
+
+
+def test_the_anchor_follows_within_a_second_and_at_the_stop(anchored: Daemon):
+    path = anchored.home / "elsewhere" / "anchor"
+    anchored.start()
+    deal(anchored, "h1", "h2")
+
+    def hands() -> int:
+        anchor = read_anchor(path)
+        return anchor.position.hands if anchor else -1
+
+    until("the anchor saw both hands", lambda: hands() == 2, patience_s=5)
+    deal(anchored, "h3")
+    assert anchored.terminate() == 0
+    anchor = read_anchor(path)
+    assert anchor is not None
+    with open_ledger(load(anchored.home / "entropyd.toml")) as ledger:
+        assert ledger.position() == anchor.position
+        assert ledger.origin() == anchor.origin
+
+
+def test_a_restored_backup_does_not_start_until_it_is_adopted(anchored: Daemon):
+    """Exit code 65 and both numbers; after the adoption it deals, and its first event says why."""
+    restore_an_older_state(anchored)
+    anchored.start(wait=False)
+    assert anchored.ended() == EXIT_DATA
+    last = anchored.log.splitlines()[-1]
+    assert "ends with hand 1, its anchor saw hand 3: 2 hand(s) are missing" in last
+    assert "entropyd ledger adopt --reason TEXT" in last
+
+    adopted = command(anchored, "adopt", "--reason", "the disk died, the backup is of May")
+    assert (adopted.returncode, adopted.stderr) == (0, "")
+    assert "adopted: the ledger ends with hand 1" in adopted.stdout
+    anchored.start()
+    deal(anchored, "h2")
+    with Wire(anchored) as wire:
+        assert wire.get(question("t", "h1")).sequence == 1
+    assert anchored.terminate() == 0
+    with open_ledger(load(anchored.home / "entropyd.toml")) as ledger:
+        [event] = ledger.events(EventKind.LEDGER_ADOPTED)
+        assert ledger.count() == 2
+        origin = ledger.origin()
+    told = json.loads(event.detail)
+    assert told["reason"] == "the disk died, the backup is of May"
+    assert (told["ledger"]["hands"], told["anchor"]["hands"]) == (1, 3)
+    assert told["origin"]["now"] == origin != told["origin"]["before"]
+
+
+def test_a_second_restore_of_the_same_backup_is_noticed_too(anchored: Daemon):
+    """After an adoption the anchor knows the new origin, and the backup has the old one."""
+    restore_an_older_state(anchored)
+    shutil.copytree(anchored.home / "state", anchored.home / "kept")
+    assert command(anchored, "adopt", "--reason", "lost").returncode == 0
+    shutil.rmtree(anchored.home / "state")
+    shutil.move(anchored.home / "kept", anchored.home / "state")
+    anchored.start(wait=False)
+    assert anchored.ended() == EXIT_DATA
+    assert "its anchor saw origin" in anchored.log.splitlines()[-1]
+
+
+def test_a_missing_anchor_is_missed(anchored: Daemon):
+    """Its disk is not mounted, or somebody wants a backup to pass."""
+    anchored.start()
+    assert anchored.terminate() == 0
+    elsewhere = anchored.home / "elsewhere"
+    (elsewhere / "anchor").rename(elsewhere / "away")
+    anchored.start(wait=False)
+    assert anchored.ended() == EXIT_DATA
+    assert "had an anchor that is not there: mount its disk" in anchored.log.splitlines()[-1]
+    elsewhere.rename(anchored.home / "unmounted")
+    anchored.start(wait=False)
+    assert anchored.ended() == EXIT_CONFIG
+    assert "its directory is missing; mount its disk" in anchored.log.splitlines()[-1]
+    (anchored.home / "unmounted").rename(elsewhere)
+    (elsewhere / "away").rename(elsewhere / "anchor")
+    anchored.start()
+
+
+def test_a_ledger_that_lost_nothing_is_not_adopted(anchored: Daemon):
+    anchored.start()
+    beside = command(anchored, "adopt", "--reason", "none")
+    assert beside.returncode == 75
+    assert "is held by pid" in beside.stderr
+    assert anchored.terminate() == 0
+    refused = command(anchored, "adopt", "--reason", "none")
+    assert refused.returncode == EXIT_DATA
+    assert "there is nothing to adopt, start the daemon" in refused.stderr
+    assert command(anchored, "adopt", "--reason", " ").returncode == 70
+
+
+def test_kill_9_leaves_an_anchor_that_the_ledger_reaches(anchored: Daemon):
+    """The anchor lags at most: whatever it saw survived the kill."""
+    for life in range(3):
+        anchored.start()
+        deal(anchored, *(f"{life}-{number}" for number in range(30)))
+        anchored.kill()
+    anchored.start()
+    with Wire(anchored) as wire:
+        assert wire.get(question("t", "2-29")).sequence == 90
+    assert anchored.terminate() == 0
+    with open_unanchored(load(anchored.home / "entropyd.toml")) as ledger:
+        assert ledger.events(EventKind.LEDGER_ADOPTED) == []

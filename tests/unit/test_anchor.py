@@ -1,0 +1,84 @@
+"""An anchor is read as it was written or not at all, and tells every ledger that lost something."""
+
+from pathlib import Path
+
+import pytest
+
+from entropyd.errors import ConfigError, LedgerRefusedError, LedgerUnavailableError
+from entropyd.ledger.anchor import Anchor, gap, read_anchor, write_anchor
+from entropyd.ledger.chain import Position
+
+ORIGIN, OTHER = "00112233445566778899aabbccddeeff", "ff" * 16
+LINK = bytes(range(32))
+ANCHOR = Anchor(ORIGIN, Position(7, LINK, 3))
+TEXT = (
+    "entropyd-anchor: v1\norigin: 00112233445566778899aabbccddeeff\nhands: 7\n"
+    "link: 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\nevents: 3\n"
+)
+
+
+def test_it_is_read_as_it_was_written(tmp_path):
+    path = tmp_path / "anchor"
+    assert read_anchor(path) is None
+    write_anchor(path, ANCHOR)
+    assert TEXT == path.read_text()
+    assert ANCHOR == read_anchor(path)
+    write_anchor(path, Anchor(OTHER, Position(0, LINK, 0)))
+    assert Anchor(OTHER, Position(0, LINK, 0)) == read_anchor(path)
+    assert ["anchor"] == [entry.name for entry in tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", TEXT[:-1], TEXT + "\n", TEXT.replace("v1", "v2"), TEXT.replace("7", "07"),
+     TEXT.replace("7", "-7"), TEXT.replace("aa", "AA"), TEXT + "x" * 1000, "\xff"],
+)  # fmt: skip
+def test_what_is_no_anchor_is_not_taken_for_one(tmp_path, text):
+    """Neither for none: then a restored backup would go on."""
+    path = tmp_path / "anchor"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(LedgerRefusedError, match="is no anchor of an entropyd ledger"):
+        read_anchor(path)
+
+
+def test_a_directory_that_is_not_there_is_told_with_its_remedy(tmp_path):
+    """Its disk is not mounted, most likely."""
+    with pytest.raises(ConfigError, match="directory is missing; mount its disk"):
+        read_anchor(tmp_path / "missing" / "anchor")
+    (tmp_path / "anchor").mkdir()
+    with pytest.raises(ConfigError, match="Is a directory"):
+        read_anchor(tmp_path / "anchor")
+
+
+def test_an_anchor_that_cannot_be_replaced_is_still_the_old_one(tmp_path):
+    path = tmp_path / "anchor"
+    write_anchor(path, ANCHOR)
+    (tmp_path / "anchor.unfinished").mkdir()
+    with pytest.raises(LedgerUnavailableError, match="cannot be written"):
+        write_anchor(path, Anchor(OTHER, ANCHOR.position))
+    assert ANCHOR == read_anchor(path)
+
+
+@pytest.mark.parametrize(
+    ("origin", "position", "link", "found"),
+    [
+        (ORIGIN, Position(7, LINK, 3), LINK, None),
+        (ORIGIN, Position(8, bytes(32), 3), LINK, None),
+        (ORIGIN, Position(7, LINK, 4), LINK, None),
+        (OTHER, Position(7, LINK, 3), LINK, f"is of origin {OTHER}, its anchor saw origin"),
+        (ORIGIN, Position(5, LINK, 3), None, "ends with hand 5, its anchor saw hand 7: 2 hand"),
+        (ORIGIN, Position(7, LINK, 2), LINK, "ends with event 2, its anchor saw event 3"),
+        (ORIGIN, Position(7, bytes(32), 3), bytes(32), "has another hand 7"),
+        (ORIGIN, Position(9, LINK, 9), None, "has another hand 7"),
+    ],
+)
+def test_a_gap_is_found_and_names_both_sides(origin, position, link, found):
+    told = gap(ANCHOR, origin=origin, position=position, link=link)
+    assert (told is None) == (found is None)
+    assert found is None or told is None or found in told
+
+
+def test_a_path_is_text_in_the_error(tmp_path):
+    """An operator can find the file."""
+    with pytest.raises(ConfigError, match=str(Path("missing") / "a")):
+        read_anchor(tmp_path / "missing" / "a")
