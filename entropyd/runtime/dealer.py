@@ -16,10 +16,8 @@ finds it.
 
 import asyncio
 import contextlib
-import hmac
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from entropyd.entropy.gate import Gate, GatedSeed, Hold, HoldReason
@@ -27,17 +25,16 @@ from entropyd.errors import (
     EntropydError,
     EntropyHoldError,
     HandNotFoundError,
-    HandSpentError,
     InternalError,
     LedgerUnavailableError,
     OverloadError,
     ShuttingDownError,
 )
-from entropyd.hands.rules import Rules
-from entropyd.hands.whole_deck import open_deck
 from entropyd.ledger.contract import AlreadySpent, HandDraft, HandRecord, Outcome
-from entropyd.rbg.construction import OS_SAMPLE_BYTES, SeedConstruction
-from entropyd.runtime.fill_rate import MAX_RETRY_S, FillRate
+from entropyd.rbg.construction import SeedConstruction
+from entropyd.runtime.drawer import Describe, Drawer
+from entropyd.runtime.fill_rate import FillRate
+from entropyd.runtime.orders import Dealt, DrawOrder, judge
 from entropyd.runtime.waiters import WaiterQueue
 
 # A turn of the loop draws this many hands before it lets readers, commits and callers run: about
@@ -48,49 +45,6 @@ DRAWS_A_TURN = 32
 # that breaks in between costs the seeds of 10 ms of draws, and whoever asked is told to come back.
 # Asking takes three system calls, as long as to find a hand.
 PROBE_NS = 10_000_000
-
-
-# A lost device is looked for every 3.2 s at least, and is dealt from 0.2 s after it came back. A
-# failed one needs an operator: callers come back as seldom as they may.
-WAIT_FOR_SOURCE_S = {
-    HoldReason.SOURCE_LOST: 2.0,
-    HoldReason.SOURCE_FAILED: MAX_RETRY_S,
-    HoldReason.SOURCE_NOT_ALLOWED: MAX_RETRY_S,
-    HoldReason.SOURCE_STARTUP: 0.5,
-    HoldReason.SOURCE_ASSESSING: 0.5,
-    HoldReason.NOT_INSTANTIATED: 0.5,
-}
-
-
-@dataclass(frozen=True)
-class DrawOrder:
-    """A checked request for one hand.
-
-    Attributes:
-        tenant, table, hand: ids.
-        rules: what it is drawn under.
-        encoded_rules: their canonical lines.
-        binding: X.
-        claim_digest: what the stored one must equal for a replay.
-        seeds: how many seeds the draw needs, at least 1.
-    """
-
-    tenant: str
-    table: str
-    hand: str
-    rules: Rules
-    encoded_rules: bytes
-    binding: bytes
-    seeds: int
-    claim_digest: bytes = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Dealt:
-    """A recorded hand, and whether it was drawn by an earlier call."""
-
-    record: HandRecord
-    replayed: bool
 
 
 class HandFinder(Protocol):
@@ -151,7 +105,7 @@ class Dealer:
         hands: HandFinder,
         writer: HandWriter,
         observer: DealerObserver,
-        describe: Callable[[Sequence[GatedSeed], int], bytes],
+        describe: Describe,
         on_fatal: Callable[[EntropydError], None],
         os_random: Callable[[int], bytes],
         clock_ns: Callable[[], int],
@@ -176,15 +130,12 @@ class Dealer:
             tenants: how many tenants share the queue, at least 1.
         """
         self._gate = gate
-        self._construction = construction
+        self._drawer = Drawer(construction, describe=describe, os_random=os_random, wall_ns=wall_ns)
         self._hands = hands
         self._writer = writer
         self._observer = observer
-        self._describe = describe
         self._on_fatal = on_fatal
-        self._os_random = os_random
         self._clock_ns = clock_ns
-        self._wall_ns = wall_ns
         self._queue: WaiterQueue[_Waiter] = WaiterQueue(
             capacity=max_waiters, share=max(1, max_waiters // tenants)
         )
@@ -427,25 +378,19 @@ class Dealer:
         return OverloadError(
             f"{waiting} callers wait and tenant {tenant!r} may have {self._queue.share} of them;"
             " nothing was spent, ask again later",
-            retry_after_s=self._retry_after_s(0),
+            retry_after_s=self._retry_after_s(None),
         )
 
     def _hold_error(self, text: str, hold: Hold | None) -> EntropyHoldError:
         return EntropyHoldError(
             f"dealing is held: {text}; nothing was spent, ask again with the same request",
             why="BUSY" if hold is None else hold.why,
-            retry_after_s=self._retry_after_hold_s(hold),
+            retry_after_s=self._retry_after_s(hold),
         )
 
-    def _retry_after_hold_s(self, hold: Hold | None) -> float:
-        if hold is None:
-            return self._retry_after_s(0)
-        # What came in lately tells nothing about when a source is back.
-        return WAIT_FOR_SOURCE_S.get(hold.why) or self._retry_after_s(hold.needed_millibits)
-
-    def _retry_after_s(self, needed_millibits: int) -> float:
+    def _retry_after_s(self, hold: Hold | None) -> float:
         waiting = self._undrawn_seeds * self._gate.policy.seed_millibits
-        return self.fill_rate.seconds_for(needed_millibits + waiting, self._clock_ns())
+        return self.fill_rate.seconds_after(hold, waiting, self._clock_ns())
 
     # --- drawing and recording --------------------------------------------
 
@@ -458,43 +403,12 @@ class Dealer:
         """
         waiter.drawn = True
         try:
-            draft = self._draft(waiter.order, released)
+            draft = self._drawer.draft(waiter.order, released)
             recording = self._writer.submit(draft)
         except Exception as error:
             self._fail(waiter, _fatal(error))
             raise
         recording.add_done_callback(lambda done: self._recorded(waiter, done))
-
-    def _draft(self, order: DrawOrder, released: Sequence[GatedSeed]) -> HandDraft:
-        """Draw a hand that nobody has seen yet."""
-        os_samples = [self._os_random(OS_SAMPLE_BYTES) for _ in released]
-        drawn = self._construction.seed_draw(order.binding, released, os_samples)
-        deck = open_deck(
-            order.rules,
-            order.binding,
-            seeds=drawn.seeds,
-            blinding=drawn.blinding,
-            salt_key=drawn.salt_key,
-        )
-        wall_ns = self._wall_ns()
-        return HandDraft(
-            tenant=order.tenant,
-            table=order.table,
-            hand=order.hand,
-            rules=order.encoded_rules,
-            binding=order.binding,
-            claim_digest=order.claim_digest,
-            size=deck.size,
-            commitment=deck.commitment,
-            deck_root=deck.deck_root,
-            seats_root=deck.seats_root,
-            provenance=self._describe(released, wall_ns),
-            items=deck.encoded_items,
-            seeds=b"".join(drawn.seeds),
-            blinding=drawn.blinding,
-            salt_key=drawn.salt_key,
-            drawn_at_ns=wall_ns,
-        )
 
     def _recorded(self, waiter: _Waiter, done: "asyncio.Future[Outcome]") -> None:
         """The commit ended: answer from the record, or say that there may be none."""
@@ -551,21 +465,3 @@ def _outcome(error: BaseException) -> str:
             return "cancelled"
         case _:
             return "refused"
-
-
-def judge(record: HandRecord, binding: bytes, claim_digest: bytes) -> HandRecord:
-    """Return `record` if it was drawn with these parameters and this claim.
-
-    Raises:
-        HandSpentError: it was not. Which of the two differs is not said.
-    """
-    draft = record.draft
-    if len(draft.claim_digest) != len(claim_digest):
-        raise InternalError(f"a stored claim digest has {len(draft.claim_digest)} bytes")
-    same_claim = hmac.compare_digest(draft.claim_digest, claim_digest)
-    if draft.binding == binding and same_claim:
-        return record
-    raise HandSpentError(
-        f"hand {draft.hand!r} was drawn before with another claim, table or deck; it stays spent:"
-        " use a new hand id, and if no other program deals for this tenant, treat it as an alarm"
-    )

@@ -2,6 +2,8 @@
 
 from collections import deque
 
+from entropyd.entropy.gate import Hold, HoldReason
+
 # Long enough to smooth over blocks of a slow serial device, short enough that a device that was
 # just re-plugged is believed within seconds.
 WINDOW_NS = 5_000_000_000
@@ -10,6 +12,17 @@ WINDOW_NS = 5_000_000_000
 # sleeps through a recovery.
 MIN_RETRY_S = 0.05
 MAX_RETRY_S = 5.0
+
+# A lost device is looked for every 3.2 s at least, and is dealt from 0.2 s after it came back. A
+# failed one needs an operator: callers come back as seldom as they may.
+WAIT_FOR_SOURCE_S = {
+    HoldReason.SOURCE_LOST: 2.0,
+    HoldReason.SOURCE_FAILED: MAX_RETRY_S,
+    HoldReason.SOURCE_NOT_ALLOWED: MAX_RETRY_S,
+    HoldReason.SOURCE_STARTUP: 0.5,
+    HoldReason.SOURCE_ASSESSING: 0.5,
+    HoldReason.NOT_INSTANTIATED: 0.5,
+}
 
 
 class FillRate:
@@ -37,6 +50,20 @@ class FillRate:
         if rate == 0:
             return MAX_RETRY_S
         return min(MAX_RETRY_S, max(MIN_RETRY_S, millibits / rate))
+
+    def seconds_after(self, hold: Hold | None, waiting_millibits: int, now_ns: int) -> float:
+        """Return when a caller should come back, 0.05 to 5 s.
+
+        Args:
+            hold: what the gate waits for; None if there were only others before.
+            waiting_millibits: credit that those who wait already will take.
+            now_ns: monotonic time.
+        """
+        if hold is None:
+            return self.seconds_for(waiting_millibits, now_ns)
+        # What came in lately tells nothing about when a source is back.
+        needed = hold.needed_millibits + waiting_millibits
+        return WAIT_FOR_SOURCE_S.get(hold.why) or self.seconds_for(needed, now_ns)
 
     def _forget(self, now_ns: int) -> None:
         while self._deliveries and self._deliveries[0][0] <= now_ns - WINDOW_NS:

@@ -17,7 +17,8 @@ from entropyd.hands.claim import claim_digest
 from entropyd.hands.commitment import decode_items
 from entropyd.hands.rules import Rules, decode, rules_hash, segments_needed
 from entropyd.ledger.contract import Event, EventKind, HandRecord
-from entropyd.runtime.dealer import Dealer, DrawOrder, judge
+from entropyd.runtime.dealer import Dealer
+from entropyd.runtime.orders import DrawOrder, judge
 from entropyd.service.identity import Call, Role
 from entropyd.v1 import shuffle_service_pb2, types_pb2
 
@@ -57,6 +58,11 @@ class ShuffleCore:
         self._events = events
         self._clock_ns = clock_ns
         self._wall_ns = wall_ns
+        self._max_hold_ns = max_hold_ns
+        self._answer_before_ns = answer_before_deadline_ns
+
+    def set_patience(self, *, max_hold_ns: int, answer_before_deadline_ns: int) -> None:
+        """Take other limits for calls to come; what waits already keeps its own."""
         self._max_hold_ns = max_hold_ns
         self._answer_before_ns = answer_before_deadline_ns
 

@@ -291,7 +291,7 @@ FURTHER = (
         "claim not compared",
         (
             Edit(
-                "entropyd/runtime/dealer.py",
+                "entropyd/runtime/orders.py",
                 "    if draft.binding == binding and same_claim:\n",
                 "    if draft.binding == binding:\n",
             ),

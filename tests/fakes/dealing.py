@@ -24,7 +24,8 @@ from entropyd.hands.claim import claim_digest
 from entropyd.hands.rules import Rules, rules_hash, segments_needed
 from entropyd.ledger.contract import Event, HandDraft, Ledger, Outcome
 from entropyd.rbg.construction import SeedConstruction
-from entropyd.runtime.dealer import Dealer, Dealt, DrawOrder
+from entropyd.runtime.dealer import Dealer
+from entropyd.runtime.orders import Dealt, DrawOrder
 from entropyd.service.provenance import encode_provenance
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.manual_time import ManualClock

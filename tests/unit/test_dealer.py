@@ -23,7 +23,8 @@ from entropyd.errors import (
     ShuttingDownError,
 )
 from entropyd.ledger.contract import AlreadySpent
-from entropyd.runtime.dealer import DRAWS_A_TURN, Dealt, judge
+from entropyd.runtime.dealer import DRAWS_A_TURN
+from entropyd.runtime.orders import Dealt, judge
 from tests.fakes.dealing import (
     MINE,
     RETRY_S,
