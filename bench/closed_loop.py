@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.daemon import BenchDaemon, dealing
 from bench.generator import Generator
-from bench.process import pin
+from bench.process import idle_cores, pin
 from bench.report import Figure, Line, Report, middle
 
 LEVELS = (1, 16, 64)
@@ -37,8 +37,14 @@ def run(report: Report, *, quick: bool) -> None:
             first, *others = sorted(everywhere)
             pin(daemon.pid, {first} if pinned else everywhere)
             pin(generator.pid, others if pinned else everywhere)
+            idle = idle_cores(daemon.pid, seconds)
             lines += [
-                _level(daemon, generator, level, rounds, seconds, pinned=pinned) for level in LEVELS
+                {
+                    "in flight": level,
+                    "cores": "pinned" if pinned else "free",
+                    **_level(daemon, generator, level, rounds, seconds, idle),
+                }
+                for level in LEVELS
             ]
     report.add("closed loop", lines, *map(_sentence, lines))
 
@@ -49,8 +55,7 @@ def _level(
     level: int,
     rounds: int,
     seconds: float,
-    *,
-    pinned: bool,
+    idle: float,
 ) -> Line:
     for method in ("empty", "shuffle"):
         generator.run("closed", method, seconds / 4, in_flight=level)
@@ -65,9 +70,7 @@ def _level(
     batches = Counter(daemon.batches()) - before
     batches.pop(0, None)  # notes alone
     return {
-        "in flight": level,
-        "cores": "pinned" if pinned else "free",
-        **_compared(empty, durable),
+        **_compared(empty, durable, idle),
         "fdatasync ms": middle(syncs_ms),
         "rows/commit": sum(n * c for n, c in batches.items()) / max(1, batches.total()),
         "rows 10/50/90 %": _spread(batches),
@@ -75,7 +78,11 @@ def _level(
     }
 
 
-def _compared(empty: list[Round], durable: list[Round]) -> dict[str, Figure]:
+def _compared(empty: list[Round], durable: list[Round], idle: float) -> dict[str, Figure]:
+    """Return the medians of both, and of the ratio of each two rounds that ran together.
+
+    What the daemon takes while nobody calls is not counted to the calls.
+    """
     ratios = [ours["rate"] / theirs["rate"] for ours, theirs in zip(durable, empty, strict=True)]
     figures: dict[str, Figure] = {
         "ratio": middle(ratios),
@@ -83,8 +90,12 @@ def _compared(empty: list[Round], durable: list[Round]) -> dict[str, Figure]:
         "ratio max": max(ratios),
     }
     for name, all_rounds in (("empty", empty), ("shuffle", durable)):
-        for key in ("rate", "server_us", "p50", "p99", "client_cores"):
+        for key in ("rate", "p50", "p99", "client_cores"):
             figures[f"{name} {key}"] = middle(one[key] for one in all_rounds)
+        figures[f"{name} us"] = middle(
+            (one["server_cpu_s"] - idle * one["seconds"]) / max(1, one["answered"]) * 1e6
+            for one in all_rounds
+        )
     return figures
 
 
@@ -114,7 +125,7 @@ def _sentence(line: Line) -> str:
     said = (
         f"{level} in flight, {line['cores']}: {line['shuffle rate']:,.0f}/s durable against"
         f" {line['empty rate']:,.0f}/s empty, ratio {line['ratio']:.2f}"
-        f" ({line['shuffle server_us']:.0f} and {line['empty server_us']:.0f} us of server CPU,"
+        f" ({line['shuffle us']:.0f} and {line['empty us']:.0f} us of server CPU,"
         f" {line['rows/commit']:.1f} rows a commit)"
     )
     if level == 1:

@@ -65,7 +65,7 @@ def run(report: Report, *, quick: bool) -> None:
             commits = max(4, turns // size // 4)
             name = f"ledger row, {size} a commit"
             took[name] = [
-                _us(rows.commit(size), commits) / size for _ in range(max(2, rounds // 2))
+                _us(rows.commit(size, commits), commits) / size for _ in range(max(2, rounds // 2))
             ]
         rows.ledger.close()
     yardstick = middle(took["SystemRandom().shuffle of 52"])
@@ -162,9 +162,10 @@ class _Rows:
         self._pattern = _draft(self.known)
         self.ledger.commit([self._pattern])
 
-    def commit(self, size: int) -> Work:
-        """Return the work of one commit of `size` rows; drafts cost little beside it."""
-        return lambda _turn: self.ledger.commit([self._next() for _ in range(size)])
+    def commit(self, size: int, commits: int) -> Work:
+        """Return the work of so many commits of `size` rows, whose drafts are made now."""
+        batches = [[self._next() for _ in range(size)] for _ in range(commits)]
+        return lambda turn: self.ledger.commit(batches[turn])
 
     def _next(self) -> HandDraft:
         self._count += 1

@@ -4,11 +4,9 @@ Poisson arrivals at a room's average and at its bursts. Latency counts from when
 a call was due, so a stall is paid for by every call that was due in it.
 """
 
-import time
-
 from bench.daemon import BenchDaemon, dealing
 from bench.generator import Generator
-from bench.process import cpu_s
+from bench.process import idle_cores
 from bench.report import Line, Report
 
 # A mid-size room deals 50 hands a second, and 500 in a burst.
@@ -21,16 +19,10 @@ def run(report: Report, *, quick: bool) -> None:
     """Measure both rates, fsync on."""
     seconds = 5 if quick else 60
     with dealing() as daemon, Generator(daemon) as generator:
-        idle = _idle_cores(daemon, seconds / 12)
+        # Reading, testing, and the emulator, which no real daemon has.
+        idle = idle_cores(daemon.pid, seconds / 12)
         lines = [_rate(daemon, generator, rate, seconds, idle) for rate in RATES]
     report.add("open loop", lines, *map(_sentence, lines))
-
-
-def _idle_cores(daemon: BenchDaemon, seconds: float) -> float:
-    """Return the share of a core that the daemon takes with nobody calling, emulator included."""
-    before = cpu_s(daemon.pid)
-    time.sleep(seconds)
-    return (cpu_s(daemon.pid) - before) / seconds
 
 
 def _rate(

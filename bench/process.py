@@ -1,6 +1,7 @@
 """What a process costs: CPU time, memory, and the core that it may use. Linux only."""
 
 import os
+import time
 from collections.abc import Collection
 from pathlib import Path
 
@@ -25,6 +26,13 @@ def cpu_s(pid: int) -> float:
             continue  # ended since it was listed
         total_ns += int(text.split()[0])
     return total_ns / 1e9
+
+
+def idle_cores(pid: int, seconds: float) -> float:
+    """Return the share of a core that a process takes while nobody calls it."""
+    before = cpu_s(pid)
+    time.sleep(seconds)
+    return (cpu_s(pid) - before) / seconds
 
 
 def pin(pid: int, cores: Collection[int]) -> None:
