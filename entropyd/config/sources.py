@@ -28,7 +28,7 @@ QUANTIS_CLAIM = Decimal("6.0")
 DEFAULT_CLAIMS = {"quantis-usb": QUANTIS_CLAIM, "quantis-emulator": QUANTIS_CLAIM}
 DEFAULT_CLAIM_NOTE = "default of entropyd for this driver; no certified figure was found"
 
-SIMULATED_DRIVERS = frozenset({"mock", "quantis-emulator"})
+SIMULATED_DRIVERS = frozenset({"mock", "quantis-emulator", "replay"})
 
 _DRIVER_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 

@@ -16,7 +16,7 @@ def test_entry_points_make_drivers():
     """Each driver of this package is found by its entry point and bears its name."""
     minimal = {"serial": {"path": "/dev/ttyTRNG"}}
     found = {entry.name: entry for entry in entry_points(group=DRIVER_ENTRY_POINTS)}
-    assert {"quantis-usb", "quantis-emulator", "serial", "mock"} <= set(found)
+    assert {"quantis-usb", "quantis-emulator", "serial", "mock", "replay"} <= set(found)
     for name in ("quantis-usb", "quantis-emulator", "serial", "mock"):
         assert name == found[name].load()(minimal.get(name, {})).name
 
