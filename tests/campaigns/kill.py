@@ -3,8 +3,8 @@
     python -m tests.campaigns.kill --kills 200 --seed 1
 
 Each caller asks for one hand until it is answered, with the same claim, and
-then for its next. The daemon is killed, begun again, killed ... Half of the
-kills and more happen at a chosen point of a hand's way (phased_daemon.py), so that
+then for its next. The daemon is killed, begun again, killed ... Seven
+kills of ten happen at a chosen point of a hand's way (phased_daemon.py), so that
 every phase is hit for certain; the others at a random moment, of dealing or
 of starting. The emulated device is slow, so that callers wait for entropy.
 
