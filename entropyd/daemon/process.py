@@ -344,7 +344,7 @@ class Daemon:
         except EntropydError as error:
             self._caveat = "the configuration file is wrong and not in effect, see the log"
             # The text has the remedy; where it was raised is of no use to an operator.
-            self._log.error("configuration not in effect", reason=str(error))  # noqa: TRY400
+            self._log.error("configuration not in effect", reason=str(error))
         else:
             self._take_over(found)
         self._notifier.ready(self._status())

@@ -89,7 +89,7 @@ class Constants:
     Attributes:
         start_unix_s: when it started, Unix time.
         version: the release.
-        config_hash: fingerprint of the settings in effect.
+        config_hash: fingerprint of the settings in effect at first.
         simulated: a source is an emulator, a mock or a recording.
         production: the mode that refuses such sources and a lowered gate.
         seed_millibits: hardware credit that a seed costs when users gave nothing.
@@ -329,6 +329,9 @@ class Metrics:
         self._heartbeat = self._gauge(
             "loop_heartbeat_timestamp_seconds", "When the event loop last turned, Unix time."
         )
+        self._config_hash = Info(
+            "entropyd_config_hash", "Settings in effect.", registry=self.registry
+        )
         self._show(constants)
         ProcessCollector(registry=self.registry)
 
@@ -345,6 +348,10 @@ class Metrics:
     def degraded(self, *, now: bool) -> None:
         """Note whether draws are answered with less than what is configured."""
         self._degraded.set(int(now))
+
+    def configured(self, config_hash: str) -> None:
+        """Note the fingerprint of the settings in effect."""
+        self._config_hash.info({"sha256": config_hash})
 
     def heartbeat(self, *, at_unix_s: float) -> None:
         """Note that the event loop turned."""
@@ -367,11 +374,10 @@ class Metrics:
             ),
         ):
             self._gauge(name, text).set(value)
-        for name, text, label, content in (
-            ("build", "The release.", "version", constants.version),
-            ("config_hash", "Settings in effect.", "sha256", constants.config_hash),
-        ):
-            Info(f"entropyd_{name}", text, registry=self.registry).info({label: content})
+        Info("entropyd_build", "The release.", registry=self.registry).info(
+            {"version": constants.version}
+        )
+        self.configured(constants.config_hash)
 
     def _gauge(self, name: str, text: str) -> Gauge:
         return Gauge(f"entropyd_{name}", text, registry=self.registry)

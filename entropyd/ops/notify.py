@@ -102,6 +102,17 @@ class Notifier:
         """Say in a few words what the daemon is doing."""
         return self._send(f"STATUS={_one_line(status)}")
 
+    def reloading(self, status: str, now_ns: int) -> bool:
+        """Say that the configuration is read again; `ready` ends it.
+
+        Args:
+            status: what to show meanwhile.
+            now_ns: CLOCK_MONOTONIC in nanoseconds, which tells newer service managers
+                that this answers their signal and not an earlier one.
+        """
+        now_us = now_ns // NANOSECONDS_PER_MICROSECOND
+        return self._send(f"RELOADING=1\nMONOTONIC_USEC={now_us}\nSTATUS={_one_line(status)}")
+
     def stopping(self, status: str) -> bool:
         """Say that the daemon is on its way out."""
         return self._send(f"STOPPING=1\nSTATUS={_one_line(status)}")

@@ -114,6 +114,10 @@ def manager(request, tmp_path):
     [
         (lambda n: n.ready("dealing"), b"READY=1\nSTATUS=dealing"),
         (lambda n: n.status("holding: q1\nREADY=1"), b"STATUS=holding: q1 READY=1"),
+        (
+            lambda n: n.reloading("reading", 12_345_678_999),
+            b"RELOADING=1\nMONOTONIC_USEC=12345678\nSTATUS=reading",
+        ),
         (lambda n: n.stopping("draining 64 calls"), b"STOPPING=1\nSTATUS=draining 64 calls"),
         (lambda n: n.feed(), b"WATCHDOG=1"),
     ],

@@ -1,0 +1,85 @@
+"""What a running daemon takes over from a changed configuration file.
+
+The file is read and checked as a whole, with its drivers, before anything of
+it counts: a file that is wrong changes nothing. Of a file that is right, only
+what no draw, source, listener or key depends on is taken over; the rest waits
+for a restart, and is named.
+"""
+
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from entropyd.config import Config, load
+from entropyd.daemon.sources import plan_sources
+from entropyd.errors import ConfigError
+
+# What is written to the log, and how long a call waits: neither chooses an outcome.
+RELOADABLE = frozenset({"log.level", "log.format", "gate.max_hold", "gate.answer_before_deadline"})
+
+
+@dataclass(frozen=True)
+class Reread:
+    """A file that was read again and is right.
+
+    Attributes:
+        config: the settings in effect from now on.
+        taken: keys that changed and are in effect, such as `log.level`.
+        waiting: keys that changed and are not, until a restart; a list of tables
+            (`source`, `listener`) is one key.
+    """
+
+    config: Config
+    taken: tuple[str, ...]
+    waiting: tuple[str, ...]
+
+
+def reread(path: Path, running: Config) -> Reread:
+    """Read the file again and return what changes.
+
+    Args:
+        path: the configuration file.
+        running: the settings in effect.
+
+    Raises:
+        ConfigError: the file cannot be read or is wrong; nothing changes.
+    """
+    # A pipe would be waited for, and the daemon with it.
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        raise ConfigError(f"{path}: is no regular file; write one, and reload again")
+    found = load(path)
+    plan_sources(found)
+    changed = sorted(_differences(_settings(running), _settings(found)))
+    return Reread(
+        config=_merged(running, found),
+        taken=tuple(key for key in changed if key in RELOADABLE),
+        waiting=tuple(key for key in changed if key not in RELOADABLE),
+    )
+
+
+def _merged(running: Config, found: Config) -> Config:
+    # Both limits of the gate come from one file, so they still agree with each other.
+    gate = running.gate.model_copy(
+        update={
+            "max_hold_ns": found.gate.max_hold_ns,
+            "answer_before_deadline_ns": found.gate.answer_before_deadline_ns,
+        }
+    )
+    return running.model_copy(update={"log": found.log, "gate": gate})
+
+
+def _settings(config: Config) -> Mapping[str, object]:
+    return config.model_dump(mode="json", by_alias=True)
+
+
+def _differences(
+    before: Mapping[str, object], after: Mapping[str, object], table: str = ""
+) -> Iterator[str]:
+    """Yield the dotted keys, as the file spells them, whose values differ."""
+    for key in before.keys() | after.keys():
+        old, new = before.get(key), after.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _differences(old, new, f"{table}{key}.")
+        elif old != new:
+            yield f"{table}{key}"
