@@ -16,6 +16,7 @@ from google.protobuf.message import Message
 from rich.console import Console
 from rich.markup import escape
 
+from entropyd.cli import outcomes
 from entropyd.cli.cards import render_deal
 from entropyd.client import Client, Deal, Refusal
 from entropyd.errors import ConfigError, RequestError
@@ -51,8 +52,12 @@ DEFAULT_CLAIM_KEY = Path("~/.config/entropyd/claim.key").expanduser()
 
 
 def _connect(target: str, claim_key_file: Path) -> Client:
-    claim_key_file.parent.mkdir(parents=True, exist_ok=True)
+    _make_room_for(claim_key_file)
     return Client(target, claim_key_file=claim_key_file)
+
+
+def _make_room_for(claim_key_file: Path) -> None:
+    claim_key_file.parent.mkdir(parents=True, exist_ok=True)
 
 
 @app.command()
@@ -73,16 +78,56 @@ def status(
 
 @app.command()
 def shuffle(
-    table: Annotated[str, typer.Argument(help="The table's id.")],
-    hand: Annotated[str, typer.Argument(help="The hand's id; the same id gets the same deck.")],
+    table: Annotated[
+        str | None, typer.Argument(help="The table's id; with --count lab/RUN if there is none.")
+    ] = None,
+    hand: Annotated[
+        str | None, typer.Argument(help="The hand's id; the same id gets the same deck.")
+    ] = None,
     target: Target = DEFAULT_TARGET,
     as_json: AsJson = False,
     deck: Annotated[str, typer.Option(help="standard52, standard54 or short36.")] = "standard52",
     decks: Annotated[int, typer.Option(help="How many decks are in the shoe, 1 to 8.")] = 1,
+    count: Annotated[
+        int | None,
+        typer.Option(min=1, max=outcomes.MAX_COUNT, help="Deal so many hands, for a laboratory."),
+    ] = None,
+    form: Annotated[
+        outcomes.Format,
+        typer.Option("--format", help="With --count: csv, or bin: one byte a card, nothing else."),
+    ] = outcomes.Format.CSV,
+    out: Annotated[
+        Path | None, typer.Option(help="With --count: a file that is not there yet.")
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(help="With --count: go on with the run that has this name.")
+    ] = None,
+    in_flight: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=outcomes.MAX_IN_FLIGHT,
+            help="With --count: calls at once; 1 draws in the order of the output.",
+        ),
+    ] = outcomes.IN_FLIGHT,
     claim_key_file: ClaimKeyFile = DEFAULT_CLAIM_KEY,
-    timeout: Timeout = 10.0,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds to wait, in all; with --count, for the next deck.")
+    ] = 10.0,
 ) -> None:
-    """Deal a whole deck, or show it again as it was dealt."""
+    """Deal a whole deck, or show it again as it was dealt; with --count a run of them."""
+    if count is not None:
+        if hand is not None or as_json:
+            raise typer.BadParameter("--count takes neither a hand nor --json")
+        name = run or outcomes.new_run_name()
+        asked = outcomes.Run(
+            name, table or f"lab/{name}", count, deck, decks, in_flight, timeout_s=timeout
+        )
+        _make_room_for(claim_key_file)
+        outcomes.write_outcomes(target, claim_key_file, asked, form, out)
+        return
+    if table is None or hand is None:
+        raise typer.BadParameter(f"Missing argument {'HAND' if table else 'TABLE'}")
     with _connect(target, claim_key_file) as client:
         deal = client.shuffle(table, hand, deck=deck, decks=decks, timeout_s=timeout)
     if as_json:

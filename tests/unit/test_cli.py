@@ -169,7 +169,7 @@ def test_any_other_refusal_is_70(run, config):
 def test_a_defect_is_70_with_a_traceback_that_shows_no_variable(run, config, monkeypatch):
     """The service manager starts it again, and the journal has no key in it."""
 
-    def defective(_):
+    def defective(_, **__):
         master_key = "c0ffee" * 8
         raise ValueError(f"{len(master_key)} characters")
 
