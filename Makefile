@@ -5,13 +5,14 @@
 #   make run     a development daemon in the foreground
 #   make check   format, lint, types, import contracts
 #   make bench   figures, as ratios measured side by side
+#   make wheels  dist/, from which docs/install.md installs; TARGET_PYTHON=3.12 for another Python
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check run bench stubs format clean
+.PHONY: demo test check run bench stubs wheels format clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -40,6 +41,9 @@ format: $(READY)
 
 stubs: $(READY)
 	$(BIN)/python protos/make_stubs.py
+
+wheels: $(READY)
+	$(BIN)/python wheelhouse.py dist $(TARGET_PYTHON)
 
 # The stamp is written last, so that an interrupted install is done again.
 $(READY): requirements.txt pyproject.toml bootstrap
