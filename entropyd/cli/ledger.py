@@ -21,6 +21,33 @@ DEFAULT_CONFIG = Path("/etc/entropyd/entropyd.toml")
 
 
 @app.command()
+def backup(
+    destination: Annotated[Path, typer.Argument(help="A file that does not exist yet.")],
+    config: ConfigFile = DEFAULT_CONFIG,
+) -> None:
+    """Copy the ledger as it is at this moment, while the daemon goes on.
+
+    The copy is synchronised and read back before it gets its name. Not in it: the master key,
+    without which no hand of it can be answered, and archives, which are copied once when they are
+    made. It needs as much room as the ledger takes.
+    """
+    print(ledger_care.back_up(load(config), destination))
+
+
+@app.command()
+def restore(
+    source: Annotated[Path, typer.Argument(help="A file that `backup` made.")],
+    config: ConfigFile = DEFAULT_CONFIG,
+) -> None:
+    """Put a backup in place of a ledger that is lost or damaged.
+
+    Over a newer ledger it is refused: the hands between would be dealt a second time. What was
+    there is renamed, not removed. The master key has to be the one of the backup.
+    """
+    print(ledger_care.restore(load(config), source))
+
+
+@app.command()
 def adopt(
     reason: Annotated[str, typer.Option(help="Why the rest is given up; kept in the ledger.")],
     config: ConfigFile = DEFAULT_CONFIG,

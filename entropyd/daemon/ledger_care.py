@@ -1,15 +1,24 @@
 """What an operator does to a ledger, one function a command of `entropyd ledger`.
 
-Each holds the state directory, so none runs beside the daemon, and returns what it did, for people.
+Each but `back_up` holds the state directory, so none runs beside the daemon, and returns what it
+did, for people.
 """
 
 import json
 import os
 import time
+from pathlib import Path
 
 from entropyd.config import Config
-from entropyd.daemon.ledger import anchor_gap, ledger_path, open_unanchored, set_anchor
+from entropyd.daemon.ledger import (
+    anchor_gap,
+    ledger_path,
+    open_secrets,
+    open_unanchored,
+    set_anchor,
+)
 from entropyd.errors import ConfigError, LedgerRefusedError, RequestError
+from entropyd.ledger import backup
 from entropyd.ledger.anchor import read_anchor
 from entropyd.ledger.contract import Event, EventKind
 from entropyd.ledger.sqlite_file import take_back_file
@@ -17,6 +26,47 @@ from entropyd.ledger.state_dir import StateDirectory
 
 # As the reason of a source's reset.
 MAX_REASON_CHARACTERS = 200
+
+
+def back_up(config: Config, destination: Path) -> str:
+    """Copy the ledger, beside a daemon that runs or not.
+
+    Raises:
+        LedgerRefusedError: there is something at `destination`.
+        LedgerUnavailableError: it cannot be read, or the copy not be written.
+        LedgerDamagedError: the ledger is damaged; no copy was kept.
+    """
+    position = backup.back_up(ledger_path(config), destination).position
+    return (
+        f"{destination}: {position.hands} hand(s) and {position.events} event(s), read back and"
+        " sound. The master key is not in it, and without that no hand of it can be answered: keep"
+        " a copy of the key elsewhere"
+    )
+
+
+def restore(config: Config, source: Path) -> str:
+    """Put a backup in place of the ledger, unless that would lose history.
+
+    Raises:
+        LedgerRefusedError: the ledger there is newer, or another one. Nothing was changed.
+        LedgerDamagedError: the backup is damaged, or has another master key. Nothing was changed.
+        LedgerConflictError: the daemon runs.
+    """
+    path = ledger_path(config)
+    with StateDirectory.hold(config.node.state_dir) as directory:
+        done = backup.restore(path, source, open_secrets(config), directory=directory)
+    position = done.facts.position
+    lines = [f"{path}: restored, {position.hands} hand(s) and {position.events} event(s)"]
+    if done.kept is not None:
+        lines.append(f"the ledger that was there is {done.kept} now; remove it when all is well")
+    with open_unanchored(config) as ledger:
+        found = anchor_gap(config, ledger)
+    if found is not None:
+        lines.append(
+            f"but it {found}: restore a newer backup, or go on with this one by `entropyd ledger"
+            " adopt --reason TEXT`; the daemon does not start before"
+        )
+    return "\n".join(lines)
 
 
 def adopt(config: Config, reason: str) -> str:

@@ -21,7 +21,7 @@ from threading import Lock
 from typing import Self, TypeVar
 
 from entropyd.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
-from entropyd.ledger.chain import EMPTY, Position
+from entropyd.ledger.chain import Position
 from entropyd.ledger.contract import (
     Event,
     EventKind,
@@ -29,9 +29,10 @@ from entropyd.ledger.contract import (
     HandRecord,
     Outcome,
 )
-from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key, stored_link
+from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key
 from entropyd.ledger.secrets import SecretBox
-from entropyd.ledger.sqlite_batch import FIND, LINK_OF, POSITION, begin_history, record, write_notes
+from entropyd.ledger.sqlite_batch import FIND, begin_history, record, write_notes
+from entropyd.ledger.sqlite_facts import check_master_key, link_at, origin_of, position_of
 from entropyd.ledger.sqlite_file import (
     close_quietly,
     connect,
@@ -48,7 +49,6 @@ T = TypeVar("T")
 
 # Database and write-ahead log.
 _FILES = ("", "-wal")
-_KEY_CHECK = {"binding": b"", "state": b"meta", "field": b"key_check"}
 
 
 class SqliteLedger:
@@ -88,7 +88,7 @@ class SqliteLedger:
         try:
             with translated(ledger._path):
                 create_file(ledger._path)
-                ledger._check_master_key(ledger._connect_writer(check=True), secrets)
+                check_master_key(ledger._connect_writer(check=True), secrets)
                 mark_begun(ledger._path)
         except BaseException:
             ledger.close()
@@ -191,22 +191,15 @@ class SqliteLedger:
 
     def position(self) -> Position:
         """Return how far the ledger goes. Any thread; what is told has been synchronised."""
-        found = self._read(POSITION, ())
-        row = found[0][:-1]
-        hands, link = (row[0], stored_link(row)) if row[0] is not None else (0, EMPTY)
-        return Position(hands, link, found[0][-1])
+        return self._ask(position_of)
 
     def link_at(self, number: int) -> bytes | None:
-        """Return the link of the ledger's hand `number`, `EMPTY` for 0, None if it is not there."""
-        if number == 0:
-            return EMPTY
-        found = self._read(LINK_OF, (number,))
-        return stored_link(found[0]) if found else None
+        """Return the link of the ledger's hand `number`, None if it is not there. Any thread."""
+        return self._ask(lambda reader: link_at(reader, number))
 
     def origin(self) -> str:
-        """Return which history this is, in hex: the ledger's own until it is adopted."""
-        ((origin,),) = self._read("SELECT hex(value) FROM meta WHERE name = 'origin'", ())
-        return str(origin).lower()
+        """Return which history this is, in hex. Any thread."""
+        return self._ask(origin_of)
 
     def is_anchored(self) -> bool:
         """Return whether an anchor of this ledger was ever written. Any thread."""
@@ -276,6 +269,9 @@ class SqliteLedger:
                 self._reader = connect(self._path)
 
     def _read(self, query: str, values: tuple[object, ...]) -> list[Row]:
+        return self._ask(lambda reader: reader.execute(query, values).fetchall())
+
+    def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
         with self._read_lock, translated(self._path):
             self._refuse_closed()
             if self._reader is None:
@@ -285,7 +281,7 @@ class SqliteLedger:
                     raise LedgerUnavailableError(self._trouble)
                 self._reader = connect(self._path)
             try:
-                return self._reader.execute(query, values).fetchall()
+                return question(self._reader)
             except sqlite3.Error:
                 close_quietly(self._reader)
                 self._reader = None
@@ -322,13 +318,3 @@ class SqliteLedger:
                 f"ledger {self._path}: its disk has {free_bytes} bytes free, draws need"
                 f" {self._min_free_bytes}: free space, dealing then goes on by itself"
             )
-
-    def _check_master_key(self, writer: sqlite3.Connection, secrets: SecretBox) -> None:
-        """Find out now, not at the first hand, that this is another ledger's master key."""
-        row = writer.execute("SELECT value FROM meta WHERE name = 'key_check'").fetchone()
-        if row is None:
-            # If we die before this is written, the next start comes here again.
-            sealed = secrets.seal(b"", **_KEY_CHECK)
-            writer.execute("INSERT INTO meta VALUES ('key_check', ?)", (sealed,))
-        else:
-            secrets.open(row[0], row="meta", **_KEY_CHECK)

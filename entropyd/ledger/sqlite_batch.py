@@ -30,16 +30,6 @@ LAST_HAND = """
     SELECT id, link, open_hash, claim_digest, provenance, drawn_at_ns
     FROM hands ORDER BY id DESC LIMIT 1
 """
-LINK_OF = """
-    SELECT id, link, open_hash, claim_digest, provenance, drawn_at_ns FROM hands WHERE id = ?
-"""
-# One statement, so that both numbers are of one moment: the columns above of the last hand, and
-# the number of the last event.
-POSITION = """
-    SELECT h.id, h.link, h.open_hash, h.claim_digest, h.provenance, h.drawn_at_ns,
-           (SELECT coalesce(max(id), 0) FROM events)
-    FROM (SELECT 1) LEFT JOIN hands h ON h.id = (SELECT max(id) FROM hands)
-"""
 # The columns in the order in which `HandRows.write` gives them.
 _INSERT_HAND = """
     INSERT INTO hands (id, table_id, sequence, hand, rules, claim_digest, size, commitment,

@@ -172,8 +172,8 @@ def open_writer(path: Path, *, check: bool) -> sqlite3.Connection:
     connection = connect(path)
     try:
         _recover(path, connection)
-        if check:
-            _quick_check(path, connection)
+        if check and path.stat().st_size <= QUICK_CHECK_MAX_BYTES:
+            quick_check(path, connection)
         migrate(path, connection)
         # A page is written and synchronised, so that a repaired disk shows, and
         # one that only reads does not pass for repaired.
@@ -250,9 +250,12 @@ def mark_begun(path: Path) -> None:
         sync_directory(path.parent)
 
 
-def _quick_check(path: Path, connection: sqlite3.Connection) -> None:
-    if path.stat().st_size > QUICK_CHECK_MAX_BYTES:
-        return
+def quick_check(path: Path, connection: sqlite3.Connection) -> None:
+    """Read the whole file for damage.
+
+    Raises:
+        LedgerDamagedError: there is some.
+    """
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         raise _damaged(path, "quick_check fails")

@@ -162,3 +162,36 @@ def test_kill_9_leaves_an_anchor_that_the_ledger_reaches(anchored: Daemon):
     assert anchored.terminate() == 0
     with open_unanchored(load(anchored.home / "entropyd.toml")) as ledger:
         assert ledger.events(EventKind.LEDGER_ADOPTED) == []
+
+
+def test_a_backup_of_a_dealing_daemon_is_restored_and_what_it_lacks_is_told(anchored: Daemon):
+    """The whole bad day by commands: backup, loss, restore, refusal to start, adoption, dealing."""
+    home = anchored.home
+    anchored.start()
+    deal(anchored, "h1")
+    saved = command(anchored, "backup", str(home / "saved"))
+    assert (saved.returncode, saved.stderr) == (0, "")
+    assert "saved: 1 hand(s)" in saved.stdout
+    assert "The master key is not in it" in saved.stdout
+    again = command(anchored, "backup", str(home / "saved"))
+    assert (again.returncode, "exists" in again.stderr) == (EXIT_DATA, True)
+    deal(anchored, "h2")
+    beside = command(anchored, "restore", str(home / "saved"))
+    assert (beside.returncode, "is held by pid" in beside.stderr) == (75, True)
+    assert anchored.terminate() == 0
+    older = command(anchored, "restore", str(home / "saved"))
+    assert older.returncode == EXIT_DATA
+    assert "ends with hand 2 and event" in older.stderr
+
+    (home / "state" / "ledger.sqlite3").unlink()
+    restored = command(anchored, "restore", str(home / "saved"))
+    assert (restored.returncode, restored.stderr) == (0, "")
+    assert "restored, 1 hand(s)" in restored.stdout
+    assert "but it ends with hand 1, its anchor saw hand 2: 1 hand(s) are missing" in (
+        restored.stdout
+    )
+    anchored.start(wait=False)
+    assert anchored.ended() == EXIT_DATA
+    assert command(anchored, "adopt", "--reason", "the file was lost").returncode == 0
+    anchored.start()
+    deal(anchored, "h2")

@@ -1,0 +1,89 @@
+"""What a ledger file says of itself: which history it is, and how far it goes.
+
+Read by whoever has a connection: the open ledger, a backup, a restore, a check.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from entropyd.errors import LedgerDamagedError
+from entropyd.ledger.chain import EMPTY, Position
+from entropyd.ledger.hand_rows import stored_link
+from entropyd.ledger.secrets import SecretBox
+
+# The columns of `stored_link`. One statement for both numbers, so that they are of one moment.
+_POSITION = """
+    SELECT h.id, h.link, h.open_hash, h.claim_digest, h.provenance, h.drawn_at_ns,
+           (SELECT coalesce(max(id), 0) FROM events)
+    FROM (SELECT 1) LEFT JOIN hands h ON h.id = (SELECT max(id) FROM hands)
+"""
+_LINK_OF = """
+    SELECT id, link, open_hash, claim_digest, provenance, drawn_at_ns FROM hands WHERE id = ?
+"""
+_COUNTS = """
+    SELECT (SELECT coalesce(max(id), 0) FROM hands), (SELECT coalesce(max(id), 0) FROM events)
+"""
+_KEY_CHECK = {"binding": b"", "state": b"meta", "field": b"key_check"}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Which history a file holds, "" for one that has no name yet, and how far it goes."""
+
+    origin: str
+    position: Position
+
+
+def facts_of(connection: sqlite3.Connection) -> Facts:
+    """Return the facts of a file. One of version 1 has no origin yet, and no links."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 1:
+        hands, events = connection.execute(_COUNTS).fetchone()
+        return Facts("", Position(hands, EMPTY, events))
+    return Facts(origin_of(connection), position_of(connection))
+
+
+def position_of(connection: sqlite3.Connection) -> Position:
+    """Return how far the ledger goes. Numbers go on from the last hand, which is never archived."""
+    *last, events = connection.execute(_POSITION).fetchone()
+    hands, link = (last[0], stored_link(tuple(last))) if last[0] is not None else (0, EMPTY)
+    return Position(hands, link, events)
+
+
+def link_at(connection: sqlite3.Connection, number: int) -> bytes | None:
+    """Return the link of the ledger's hand `number`, `EMPTY` for 0, None if it is not there."""
+    if number == 0:
+        return EMPTY
+    row = connection.execute(_LINK_OF, (number,)).fetchone()
+    return None if row is None else stored_link(row)
+
+
+def origin_of(connection: sqlite3.Connection) -> str:
+    """Return which history this is, in hex: another one after each adoption."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
+    if row is None:
+        raise LedgerDamagedError("ledger row meta, field origin: is missing; restore a backup")
+    return bytes(row[0]).hex()
+
+
+def check_master_key(connection: sqlite3.Connection, secrets: SecretBox) -> None:
+    """Find out now, not at the first hand, that this is another ledger's master key.
+
+    A ledger that has no such row yet gets one: its first master key is its own.
+
+    Raises:
+        LedgerDamagedError: it was written with another master key.
+    """
+    row = connection.execute("SELECT value FROM meta WHERE name = 'key_check'").fetchone()
+    if row is None:
+        # If we die before this is written, the next start comes here again.
+        sealed = secrets.seal(b"", **_KEY_CHECK)
+        connection.execute("INSERT INTO meta VALUES ('key_check', ?)", (sealed,))
+    else:
+        secrets.open(row[0], row="meta", **_KEY_CHECK)
+
+
+def sidecars(path: Path) -> tuple[Path, Path]:
+    """Return the names of a file's write-ahead log and of the log's index."""
+    return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
