@@ -39,7 +39,7 @@ def fetch(to: Path, python: str) -> None:
     """
     to.mkdir(parents=True)
     needed = to / "requirements.txt"
-    needed.write_text(_pins(_closure("entropyd", frozenset({EXTRA})) - {"entropyd"}))
+    needed.write_text(pins())
     # All that is needed is named and pinned, so nothing is left to resolve.
     _pip(
         "download", "--no-deps", "--require-hashes", "--only-binary", ":all:",
@@ -55,6 +55,11 @@ def build(to: Path) -> None:
     needed = to / "requirements.txt"
     pin = f"entropyd[{EXTRA}]=={version('entropyd')} --hash=sha256:{digest}\n"
     needed.write_text(pin + needed.read_text())
+
+
+def pins() -> str:
+    """Return what requirements.txt pins of that which the daemon needs, hashes and all."""
+    return _entries(_closure("entropyd", frozenset({EXTRA})) - {"entropyd"})
 
 
 def _closure(name: str, extras: frozenset[str]) -> set[str]:
@@ -74,8 +79,8 @@ def _closure(name: str, extras: frozenset[str]) -> set[str]:
     return found
 
 
-def _pins(names: set[str]) -> str:
-    """Return those entries of requirements.txt, hashes and all, that are called `names`."""
+def _entries(names: set[str]) -> str:
+    """Return those entries of requirements.txt that are called `names`."""
     text = (ROOT / "requirements.txt").read_text()
     entry = re.compile(r"^([A-Za-z0-9._-]+)==.*\n(?: +.*\n)*", re.MULTILINE)
     found: dict[str, str] = {}

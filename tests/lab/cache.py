@@ -41,8 +41,8 @@ def debian_tree() -> Path:
 
 def wheels(to: Path) -> None:
     """Make in `to` what `make wheels` makes of this checkout, for the Python of `debian_tree`."""
-    recipe = "".join((ROOT / name).read_text() for name in ("requirements.txt", "pyproject.toml"))
-    fetched = _kept(f"wheels {PYTHON} {recipe}", lambda path: wheelhouse.fetch(path, PYTHON))
+    recipe = f"wheels {PYTHON} {wheelhouse.pins()}"
+    fetched = _kept(recipe, lambda path: wheelhouse.fetch(path, PYTHON))
     shutil.copytree(fetched, to)
     wheelhouse.build(to)
 

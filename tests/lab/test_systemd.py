@@ -1,5 +1,6 @@
 """A real systemd runs the daemon as docs/install.md installs it, and nobody helps."""
 
+import re
 import time
 
 import grpc
@@ -19,6 +20,23 @@ EXIT_CREDENTIALS = "243"
 SHORT_WATCHDOG = "[Service]\nWatchdogSec=5s\n"
 GONE_WITHIN_S = 5.0
 LIBRARY = "/opt/entropyd/lib/python3.11/site-packages/entropyd"
+
+
+# --- install ----------------------------------------------------------------
+
+
+def test_a_wheel_that_was_exchanged_is_not_installed(installed: Installed):
+    """What `make wheels` pinned is what is installed, or nothing is."""
+    machine = installed.machine
+    machine.script(
+        "cp -r dist /tmp/exchanged && cd /tmp/exchanged\nset -- grpcio_status-*.whl && echo >> $1"
+    )
+    install = re.findall(r"^/opt/entropyd/bin/pip .*$", commands("Install"), re.MULTILINE)[0]
+    done = machine.attempt(
+        "sh", "-c", f"cd /tmp && {install.replace(' dist', ' exchanged')} --force-reinstall"
+    )
+    assert done.returncode == 1
+    assert "THESE PACKAGES DO NOT MATCH THE HASHES" in done.stderr
 
 
 # --- start ------------------------------------------------------------------
