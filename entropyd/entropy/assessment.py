@@ -1,35 +1,33 @@
 """The assessed min-entropy of a source: how predictable its samples look lately.
 
-The most common value estimate over a sliding window. It can contradict a
-claim, never support one: a SHA-256 counter is assessed at 7.9 bits a byte and
-has none. So credit is the lower of claim and assessment, and there is no
-credit before the first assessment.
+The most common value estimate over a sliding window, and over the same window,
+but less often, the estimates that look at the order of samples
+(`estimators`): the lowest of them counts. It can contradict a claim, never
+support one: a SHA-256 counter is assessed at 7.5 bits a byte and has none. So
+credit is the lower of claim and assessment, and there is no credit before the
+first assessment.
 
 Floating point is used for estimates only, never where something is drawn. Its
 error here, below 1e-12 bit, is a billionth of the unit in which credit is
 counted.
 
-Spec: SP 800-90B, section 6.3.1.
+GAP: the samples of the window stay in memory until they have left it, two
+seconds on a Quantis, also those that were dealt from.
+
+Spec: SP 800-90B, sections 6.3.1 to 6.3.3 and 6.3.5.
 """
 
-import math
 from collections import deque
 
 import numpy as np
 import numpy.typing as npt
 
+from entropyd.entropy.bitstring import BYTE_VALUES
+from entropyd.entropy.estimators import confident_min_entropy, sequence_estimate
 from entropyd.entropy.source import MILLIBITS_PER_BIT
 
 # How often each byte value occurs: 256 counts.
 Histogram = npt.NDArray[np.int64]
-
-BYTE_VALUES = 256
-
-# The upper end of the two-sided 99 % confidence interval is the 99.5 % quantile of the normal
-# distribution. The standard (6.3.1, step 2) prints it as 2.576; NIST's assessment tool computes
-# with the unrounded value, and so do we: its published figures are then met to 1e-12, where the
-# rounded one is off by 2e-5 bit at 10,000 samples and by less than 1e-5 from 65,536 on.
-Z_99_5 = 2.5758293035489008
 
 # The window slides in this many steps, and is assessed at each: between two assessments the share
 # of any value in the window moves by at most 0.01, and a window of a million on a Quantis is
@@ -43,7 +41,7 @@ _ONES = np.array([value.bit_count() for value in range(BYTE_VALUES)], np.int64)
 def most_common_value(mode_count: int, samples: int) -> float:
     """Return the most common value estimate, in bits of min-entropy a sample.
 
-    Spec: SP 800-90B, section 6.3.1: p_u = min(1, p + 2.576 sqrt(p (1-p) / (L-1))).
+    Spec: SP 800-90B, section 6.3.1.
 
     Args:
         mode_count: occurrences of the most common value, 1 to `samples`.
@@ -52,9 +50,7 @@ def most_common_value(mode_count: int, samples: int) -> float:
     Returns:
         -log2(p_u), at least 0.
     """
-    p = mode_count / samples
-    p_u = min(1.0, p + Z_99_5 * math.sqrt(p * (1 - p) / (samples - 1)))
-    return abs(math.log2(p_u))  # log2(1) is 0.0, of which the negative would print as -0
+    return confident_min_entropy(mode_count / samples, samples)
 
 
 def literal_estimate(histogram: Histogram) -> float:
@@ -96,6 +92,8 @@ class SlidingAssessment:
     First after `first` samples, then after every hundredth of `window`, over
     the last `window` samples or all there were. Kept as one histogram for each
     step, so that a step that leaves the window is subtracted, not recounted.
+    The order of samples is looked at at the first assessment and whenever a
+    whole window of new ones has come; its estimate is in force until then.
     When it assesses depends on the number of samples alone, never on how they
     were cut into calls. Owned by the entropy source.
 
@@ -109,8 +107,8 @@ class SlidingAssessment:
         """Start with no samples.
 
         Args:
-            sample_bits: width of a sample, 1 to 8.
-            first: samples before the first assessment, at least 2 and at most `window`.
+            sample_bits: width of a sample, 1 or 8.
+            first: samples before the first assessment, at least 35 and at most `window`.
             window: most samples assessed at once, at least 100; rounded down
                 to a multiple of 100.
         """
@@ -120,30 +118,30 @@ class SlidingAssessment:
         self._first = first
         self._step = window // STEPS
         self._seen = 0
-        self._step_filled = 0
-        self._uncounted = bytearray()  # counted when due: one histogram costs as much as a hundred
+        self._of_order = float(sample_bits)  # the estimate that looks at the order
+        self._step_samples = bytearray()
+        self._counted = 0  # of the step's samples: one histogram costs as much as a hundred
         self._total: Histogram = np.zeros(BYTE_VALUES, np.int64)
         self._open: Histogram = np.zeros(BYTE_VALUES, np.int64)
-        self._closed: deque[Histogram] = deque()
+        self._closed: deque[tuple[Histogram, bytes]] = deque()
 
     @property
     def until_due(self) -> int:
         """How many more samples complete the next assessment; at least 1."""
         if self._seen < self._first:
             return self._first - self._seen
-        return self._step - self._step_filled
+        return self._step - len(self._step_samples)
 
     def add(self, samples: bytes) -> None:
         """Take the next samples, any number, and assess wherever it is due."""
         offset = 0
         while offset < len(samples):
-            step_left = self._step - self._step_filled
+            step_left = self._step - len(self._step_samples)
             due = self.until_due
             part = samples[offset : offset + min(due, step_left)]
             offset += len(part)
-            self._uncounted += part
+            self._step_samples += part
             self._seen += len(part)
-            self._step_filled += len(part)
             if len(part) == step_left or len(part) == due:
                 self._count()
             if len(part) == step_left:
@@ -152,18 +150,24 @@ class SlidingAssessment:
                 self._assess()
 
     def _count(self) -> None:
-        counts = np.bincount(np.frombuffer(self._uncounted, np.uint8), minlength=BYTE_VALUES)
-        self._uncounted = bytearray()
+        uncounted = np.frombuffer(self._step_samples[self._counted :], np.uint8)
+        counts = np.bincount(uncounted, minlength=BYTE_VALUES)
+        self._counted = len(self._step_samples)
         self._open += counts
         self._total += counts
 
     def _assess(self) -> None:
-        self.samples = len(self._closed) * self._step + self._step_filled
-        self.millibits = int(MILLIBITS_PER_BIT * assess(self._total, self._sample_bits))
+        self.samples = len(self._closed) * self._step + len(self._step_samples)
+        if self._seen == self._first or self._seen % (STEPS * self._step) == 0:
+            window = b"".join([*(part for _, part in self._closed), bytes(self._step_samples)])
+            self._of_order = sequence_estimate(window, self._sample_bits)
+        lowest = min(assess(self._total, self._sample_bits), self._of_order)
+        self.millibits = int(MILLIBITS_PER_BIT * lowest)
 
     def _close_step(self) -> None:
-        self._closed.append(self._open)
+        self._closed.append((self._open, bytes(self._step_samples)))
         self._open = np.zeros(BYTE_VALUES, np.int64)
-        self._step_filled = 0
+        self._step_samples.clear()
+        self._counted = 0
         if len(self._closed) > STEPS:
-            self._total -= self._closed.popleft()
+            self._total -= self._closed.popleft()[0]
