@@ -46,6 +46,10 @@ DRAWS_A_TURN = 32
 # Asking takes three system calls, as long as to find a hand.
 PROBE_NS = 10_000_000
 
+# A synced commit takes milliseconds, and hundreds of them while a disk is busy with a backup. One
+# that runs for longer than a stock client's patience is a disk that hangs: nobody is answered.
+STALLED_S = 2.0
+
 
 class HandFinder(Protocol):
     """What the dealer needs of the ledger."""
@@ -61,6 +65,11 @@ class HandFinder(Protocol):
 
 class HandWriter(Protocol):
     """What the dealer needs of the ledger's writer."""
+
+    @property
+    def stalled_s(self) -> float:
+        """See `GroupCommitWriter.stalled_s`."""
+        ...
 
     def submit(self, draft: HandDraft) -> "asyncio.Future[Outcome]":
         """See `GroupCommitWriter.submit`."""
@@ -171,6 +180,8 @@ class Dealer:
             self._hands.probe()
         except LedgerUnavailableError as error:
             return Hold(HoldReason.LEDGER_UNAVAILABLE, 0, 0, str(error))
+        if self._writer.stalled_s >= STALLED_S:
+            return _stalled_hold(self._writer.stalled_s)
         now_ns = self._clock_ns()
         hold = self._gate.check(tenant, 1, now_ns)
         if hold is None or hold.why is not HoldReason.HARDWARE_SHORT:
@@ -441,6 +452,16 @@ class Dealer:
         """Send away everybody who still waits for the gate. Nothing of theirs was spent."""
         while (waiter := self._queue.first()) is not None:
             self._give_up(waiter, ShuttingDownError("the daemon is stopping; ask again"))
+
+
+def _stalled_hold(stalled_s: float) -> Hold:
+    return Hold(
+        HoldReason.LEDGER_UNAVAILABLE,
+        0,
+        0,
+        f"ledger: a commit has been running for {stalled_s:.1f} s; awaited: the disk, see the"
+        " kernel's messages",
+    )
 
 
 def _fatal(error: Exception) -> EntropydError:

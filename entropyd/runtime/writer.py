@@ -194,6 +194,13 @@ class GroupCommitWriter:
         self._give_up(self._ended)
 
     @property
+    def stalled_s(self) -> float:
+        """How long a commit has been running, in seconds; 0 for none. Loop thread."""
+        if self._running is None:
+            return 0.0
+        return (time.monotonic_ns() - self._last_progress_ns) / 1e9
+
+    @property
     def stats(self) -> WriterStats:
         """A snapshot. Loop thread."""
         idle = self._running is None and self._ended is None

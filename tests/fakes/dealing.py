@@ -55,6 +55,7 @@ class DirectWriter:
 
     Attributes:
         held: True: commits wait for `commit_all`.
+        stalled_s: how long one has been running.
         submitted: every draft that ever came.
         events, health: what was noted.
         refusal: raised by `submit`.
@@ -62,6 +63,7 @@ class DirectWriter:
 
     def __init__(self, ledger: Ledger) -> None:
         self.held = False
+        self.stalled_s = 0.0
         self.submitted: list[HandDraft] = []
         self.events: list[Event] = []
         self.health: list[tuple[str, str]] = []

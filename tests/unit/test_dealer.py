@@ -23,7 +23,7 @@ from entropyd.errors import (
     ShuttingDownError,
 )
 from entropyd.ledger.contract import AlreadySpent
-from entropyd.runtime.dealer import DRAWS_A_TURN
+from entropyd.runtime.dealer import DRAWS_A_TURN, STALLED_S
 from entropyd.runtime.orders import Dealt, judge
 from tests.fakes.dealing import (
     MINE,
@@ -858,6 +858,18 @@ def test_a_lost_source_is_a_hold_however_much_came_in_lately():
     table.dealer.fill_rate.add(10**9, table.clock())
     table.stand(state=SourceState.LOST)
     assert HoldReason.SOURCE_LOST == why(table.dealer.hold("room"))
+
+
+def test_a_commit_that_does_not_end_is_a_hold():
+    """Nobody is answered while the disk hangs: a panel must not be green over it."""
+    table = Table()
+    table.deliver(SEED_SAMPLES)
+    table.writer.stalled_s = STALLED_S - 0.1
+    assert table.dealer.hold("room") is None
+    table.writer.stalled_s = STALLED_S
+    assert HoldReason.LEDGER_UNAVAILABLE == why(table.dealer.hold("room"))
+    table.writer.stalled_s = 0.0
+    assert table.dealer.hold("room") is None
 
 
 def test_dealing_is_possible_while_one_tenant_could_be_dealt_to():

@@ -471,13 +471,16 @@ def test_stats_tell_commits_rows_time_and_a_disk_that_hangs(play):
         answer = bench.writer.submit(make_draft())
         waiting = bench.writer.stats
         assert (1, []) == (waiting.queued, ledger.batches)
+        assert bench.writer.stalled_s == 0
         assert time.monotonic_ns() - waiting.last_progress_ns < 10_000_000, "nothing runs yet"
         await until(lambda: ledger.batches != [])
         before = bench.writer.stats.last_progress_ns
         await asyncio.sleep(0.03)
         assert before == bench.writer.stats.last_progress_ns
+        assert bench.writer.stalled_s >= 0.03
         ledger.open_door()
         await answer
+        assert bench.writer.stalled_s == 0
         stats = bench.writer.stats
         assert (1, 1, 0, 0) == (stats.commits, stats.rows, stats.failures, stats.queued)
         assert stats.last_commit_s == stats.commit_s_total >= 0.03
