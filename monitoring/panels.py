@@ -6,7 +6,7 @@ show is mapped to a text in red. And the lowest step of every scale, the one
 that Grafana takes for a number that is not there, is red as well.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat, statetimeline
@@ -25,6 +25,7 @@ from grafana_foundation_sdk.models.dashboard import (
     DashboardRangeMapOptions,
     DashboardSpecialValueMapOptions,
     DataSourceRef,
+    DynamicConfigValue,
     GridPos,
     RangeMap,
     SpecialValueMap,
@@ -35,13 +36,13 @@ from grafana_foundation_sdk.models.dashboard import (
     ValueMappingResult,
 )
 
-RED, ORANGE, YELLOW, GREEN, BLUE = "red", "orange", "yellow", "green", "blue"
+RED, ORANGE, YELLOW, GREEN, BLUE, PURPLE = "red", "orange", "yellow", "green", "blue", "purple"
 NO_DATA = "NO DATA"
 
 DATASOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 
 Panel = stat.Panel | lines.Panel | statetimeline.Panel
-Mapping = ValueMap | RangeMap | SpecialValueMap
+Text = ValueMap | RangeMap | SpecialValueMap
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def number(
     queries: Sequence[Query],
     *,
     steps: Sequence[tuple[float, str]],
-    texts: Sequence[Mapping] = (),
+    texts: Sequence[Text] = (),
     unit: str = "short",
     names: bool = False,
 ) -> stat.Panel:
@@ -115,6 +116,7 @@ def graph(
     unit: str = "short",
     limit: float | None = None,
     stacked: bool = False,
+    colours: Mapping[str, str] | None = None,
 ) -> lines.Panel:
     """Return a panel that shows how numbers went.
 
@@ -126,6 +128,7 @@ def graph(
         unit: Grafana's name of the unit.
         limit: a dashed red line from which on it is bad.
         stacked: the lines add up.
+        colours: of series by what they are called.
     """
     panel = (
         lines.Panel()
@@ -151,13 +154,16 @@ def graph(
         style = common.GraphThresholdsStyleConfig().mode(GraphThresholdsStyleMode.DASHED)
         panel.thresholds_style(style)
         panel.thresholds(_thresholds([(None, "transparent"), (limit, RED)]))
+    for name, colour in (colours or {}).items():
+        fixed = {"mode": "fixed", "fixedColor": colour}
+        panel.override_by_name(name, [DynamicConfigValue(id_val="color", value=fixed)])
     for index, query in enumerate(queries):
         panel.with_target(_target(query, index).range())
     return panel
 
 
 def timeline(
-    title: str, text: str, place: Place, queries: Sequence[Query], *, texts: Sequence[Mapping]
+    title: str, text: str, place: Place, queries: Sequence[Query], *, texts: Sequence[Text]
 ) -> statetimeline.Panel:
     """Return a panel with a bar for each series, coloured by the state that it was in.
 

@@ -12,6 +12,7 @@ COLOURS = {
     "yellow": "#d9a404",
     "green": "#37872d",
     "blue": "#1f60c4",
+    "purple": "#8f3bb8",
     "transparent": "none",
 }
 DEFAULT_NO_VALUE = "No data"
@@ -58,6 +59,8 @@ def with_unit(value: float, unit: str) -> str:
             return f"{_scaled(value, _COUNTS, gap='')}/s"
         case "short":
             return _scaled(value, _COUNTS)
+        case "none":
+            return f"{value:.0f}"
     raise ValueError(f"unit {unit!r} is not known here")
 
 
@@ -65,12 +68,21 @@ def _scaled(value: float, scales: Sequence[tuple[float, str]], gap: str = " ") -
     for least, name in scales:
         if abs(value) >= least:
             return f"{_digits(value / least)}{gap}{name}"
-    plain = _digits(value)
-    return f"{plain} {scales[-1][1]}" if scales is not _COUNTS and value else plain
+    if scales is _COUNTS:
+        return _digits(value)
+    return "0 s" if scales is _SECONDS else f"{_digits(value)} {scales[-1][1]}"
 
 
 def _digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def colour_of(panel: Mapping[str, Any], name: str) -> str | None:
+    """Return the colour that a panel fixes for a series of this name, or None."""
+    for override in panel["fieldConfig"]["overrides"]:
+        if override["matcher"] == {"id": "byName", "options": name}:
+            return COLOURS[override["properties"][0]["value"]["fixedColor"]]
+    return None
 
 
 def _mapped(

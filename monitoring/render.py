@@ -25,7 +25,7 @@ from PIL import Image
 
 from monitoring.dashboard import FILE
 from monitoring.query import Prometheus, Series
-from monitoring.reading import COLOURS, fill_in, name_of, shown, with_unit
+from monitoring.reading import COLOURS, colour_of, fill_in, name_of, shown, with_unit
 
 # One unit of the dashboard's grid, of which it is 24 wide, in inches: 1,200 pixels in all.
 CELL_WIDTH_IN, CELL_HEIGHT_IN = 0.5, 0.34
@@ -35,6 +35,8 @@ GAP = 0.12
 LINE_COLOURS = (
     "#1f60c4", "#e0752d", "#37872d", "#8f3bb8", "#c4162a", "#0a8a9e", "#d9a404", "#6b6b6b",
 )  # fmt: skip
+# What an axis shows at least, by its unit: noise around nothing should look like nothing.
+LEAST_SCALE = {"s": 0.01, "percentunit": 0.1}
 # A gap of more steps than this is a series that was not there.
 GAP_STEPS = 2.5
 
@@ -116,7 +118,7 @@ def _row(axes: Axes, panel: Mapping[str, Any], view: View) -> None:
     text = panel["title"]
     if panel["id"] == 1:
         until = datetime.fromtimestamp(view.end, UTC)
-        text += f": {view.instance}, {view.seconds:.0f} s until {until:%H:%M:%S} UTC"
+        text += f"  ({view.instance}, {view.seconds:.0f} s until {until:%H:%M:%S} UTC)"
     axes.text(GAP, 0.55, text, fontsize=10, fontweight="bold", va="center")
 
 
@@ -150,7 +152,7 @@ def _number(axes: Axes, panel: Mapping[str, Any], view: View) -> None:
             size = (width - GAP, part - GAP)
             axes.add_patch(mpl.patches.Rectangle(corner, *size, facecolor=colour))
         # As large as fits: a letter is about 0.6 of its height wide.
-        points = min(30.0, part * 72 * CELL_HEIGHT_IN * 0.6, width * 50 / max(4, len(text)))
+        points = min(30.0, part * 72 * CELL_HEIGHT_IN * 0.6, (width - 0.5) * 47 / max(4, len(text)))
         axes.text(
             width / 2, middle, text, fontsize=points, fontweight="bold", color="white",
             ha="center", va="center",
@@ -183,20 +185,20 @@ def _graph(axes: Axes, panel: Mapping[str, Any], view: View) -> None:
         return
     width, height = _box(axes, panel)
     unit = panel["fieldConfig"]["defaults"]["unit"]
-    lines = 1 + len(_legend(found, unit, view, width))
-    plot = _plot(axes, left=1.6, top=1.0, right=width - 0.4, bottom=height - 0.4 - 0.52 * lines)
-    plot.set_ylim(bottom=0)
+    legend = _legend(panel, found, view)
+    below = 0.92 + 0.52 * len(legend)
+    plot = _plot(axes, left=1.6, top=1.0, right=width - 0.4, bottom=height - below)
     _curves(plot, panel, found, view)
     plot.set_xlim(view.end - view.seconds, view.end)
-    plot.set_ylim(bottom=0, top=max(plot.get_ylim()[1], 1e-3))
+    plot.set_ylim(bottom=0, top=max(plot.get_ylim()[1], LEAST_SCALE.get(unit, 1.0)))
     plot.yaxis.set_major_locator(MaxNLocator(4))
     plot.yaxis.set_major_formatter(FuncFormatter(lambda value, _: with_unit(value, unit)))
-    plot.xaxis.set_major_locator(MaxNLocator(4))
+    plot.xaxis.set_major_locator(MaxNLocator(3 if width < 8 else 4, prune="both"))
     plot.xaxis.set_major_formatter(FuncFormatter(_clock))
     plot.tick_params(labelsize=6.5, length=2)
     plot.grid(visible=True, lw=0.4, color="#dddddd")
-    for line, entries in enumerate(_legend(found, unit, view, width)):
-        _write_legend(axes, entries, height - 0.5 - 0.52 * (lines - 2 - line))
+    for line, entries in enumerate(reversed(legend)):
+        _write_legend(axes, entries, height - 0.4 - 0.52 * line)
 
 
 def _curves(
@@ -204,20 +206,20 @@ def _curves(
 ) -> None:
     custom = panel["fieldConfig"]["defaults"]["custom"]
     if custom.get("stacking", {}).get("mode") == "normal":
-        _stack(plot, found)
+        _stack(plot, panel, found)
     else:
-        for index, (_, series) in enumerate(found):
+        for index, (name, series) in enumerate(found):
             at, values = _with_gaps(series, view.step_s)
-            plot.plot(at, values, color=LINE_COLOURS[index % len(LINE_COLOURS)], lw=1.3)
+            plot.plot(at, values, color=_colour(panel, index, name), lw=1.3)
     if custom.get("thresholdsStyle", {}).get("mode") == "dashed":
         for step in panel["fieldConfig"]["defaults"]["thresholds"]["steps"][1:]:
             plot.axhline(step["value"], color=COLOURS[step["color"]], lw=1, ls="--")
 
 
-def _stack(plot: Axes, found: Sequence[tuple[str, Series]]) -> None:
+def _stack(plot: Axes, panel: Mapping[str, Any], found: Sequence[tuple[str, Series]]) -> None:
     times = sorted({at for _, series in found for at, _ in series.points})
     values = [[dict(series.points).get(at, 0.0) for at in times] for _, series in found]
-    colours = [LINE_COLOURS[index % len(LINE_COLOURS)] for index in range(len(found))]
+    colours = [_colour(panel, index, name) for index, (name, _) in enumerate(found)]
     plot.stackplot(times, values, colors=colours, alpha=0.75, lw=0)
 
 
@@ -234,13 +236,18 @@ def _with_gaps(series: Series, step_s: float) -> tuple[list[float], list[float]]
     return times, values
 
 
+def _colour(panel: Mapping[str, Any], index: int, name: str) -> str:
+    return colour_of(panel, name) or LINE_COLOURS[index % len(LINE_COLOURS)]
+
+
 Entry = tuple[str, str]
 
 
 def _legend(
-    found: Sequence[tuple[str, Series]], unit: str, view: View, width: float
+    panel: Mapping[str, Any], found: Sequence[tuple[str, Series]], view: View
 ) -> list[list[Entry]]:
     """Return the legend in lines that fit: colour, and name with last value."""
+    width, unit = panel["gridPos"]["w"], panel["fieldConfig"]["defaults"]["unit"]
     lines: list[list[Entry]] = [[]]
     used = 0.0
     for index, (name, series) in enumerate(found):
@@ -251,7 +258,7 @@ def _legend(
         if lines[-1] and used + needs > width - 0.5:
             lines.append([])
             used = 0.0
-        lines[-1].append((LINE_COLOURS[index % len(LINE_COLOURS)], text))
+        lines[-1].append((_colour(panel, index, name), text))
         used += needs
     return lines
 
@@ -270,20 +277,23 @@ def _timeline(axes: Axes, panel: Mapping[str, Any], view: View) -> None:
         _no_data(axes, panel)
         return
     width, height = _box(axes, panel)
-    plot = _plot(axes, left=5.2, top=1.0, right=width - 0.4, bottom=height - 0.8)
+    names = [name.removeprefix(view.instance).strip() or name for name, _ in found]
+    # A letter takes about 0.16 cells.
+    left = 0.6 + 0.16 * max(len(name) for name in names)
+    plot = _plot(axes, left=left, top=1.0, right=width - 0.4, bottom=height - 0.8)
     for index, (_, series) in enumerate(found):
         for begin, end, value in _stretches(series, view.step_s):
             text, colour = shown(panel, value)
             plot.broken_barh([(begin, end - begin)], (index - 0.4, 0.8), facecolors=colour)
-            # A letter takes about 0.16 cells.
-            if (end - begin) / view.seconds * (width - 5.6) > 0.16 * len(text):
+            room = (end - begin) / view.seconds * (width - left - 0.4) / 0.16
+            text = text if len(text) < room else text.partition(":")[0]
+            if len(text) < room:
                 middle = ((begin + end) / 2, index)
                 plot.text(*middle, text, color="white", ha="center", va="center", fontsize=7)
     plot.set_xlim(view.end - view.seconds, view.end)
     plot.set_ylim(max(len(found), 2) - 0.5, -0.5)
-    names = [name.removeprefix(view.instance).strip() or name for name, _ in found]
     plot.set_yticks(range(len(found)), names)
-    plot.xaxis.set_major_locator(MaxNLocator(8))
+    plot.xaxis.set_major_locator(MaxNLocator(8, prune="both"))
     plot.xaxis.set_major_formatter(FuncFormatter(_clock))
     plot.tick_params(labelsize=7, length=2)
 
@@ -293,10 +303,11 @@ def _stretches(series: Series, step_s: float) -> Iterator[tuple[float, float, fl
     begin, last, value = series.points[0][0], series.points[0][0], series.points[0][1]
     for at, now in series.points[1:]:
         if now != value or at - last > GAP_STEPS * step_s:
-            yield begin, min(at, last + GAP_STEPS * step_s), value
+            # A sample stands for the time until the next was due.
+            yield begin, min(at, last + step_s), value
             begin, value = at, now
         last = at
-    yield begin, last, value
+    yield begin, last + step_s, value
 
 
 def _no_data(axes: Axes, panel: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from monitoring.panels import (
     BLUE,
     GREEN,
     ORANGE,
+    PURPLE,
     RED,
     YELLOW,
     Panel,
@@ -27,7 +28,10 @@ NEVER_S = 1e9
 
 # An instance that Prometheus knows and cannot reach counts as one that cannot deal. One that
 # it does not know leaves no data, which is red as well.
-CAN_DEAL = f"entropyd_can_deal{{{SERIES}}} or on (job, instance) 0 * up{{{SERIES}}}"
+CAN_DEAL = (
+    "max by (job, instance)"
+    f" (entropyd_can_deal{{{SERIES}}} or on (job, instance) 0 * up{{{SERIES}}})"
+)
 
 _LOOP_AGE = f"(time() - entropyd_loop_heartbeat_timestamp_seconds{{{SERIES}}})"
 
@@ -188,24 +192,19 @@ def sources() -> Sequence[Panel]:
         ),
         graph(
             "Alarms and faults",
-            "Health alarms by severity, failed reads, devices opened again, readers replaced. All"
-            " of them are 0 on a good day.",
+            "Health alarms, failed opens and reads, readers replaced. All of them are 0 on a good"
+            " day.",
             Place(16, 7, 8, 7),
             [
                 Query(
-                    "sum by (instance, source, severity)"
-                    f" (increase(entropyd_health_alarms_total{{{SERIES},"
-                    'severity=~"intermittent|permanent"}[$__rate_interval]))',
-                    "{{source}} {{severity}} alarm",
+                    "sum by (instance, source)"
+                    f" (increase(entropyd_health_alarms_total{{{SERIES}}}[$__rate_interval]))",
+                    "{{source}} health alarms",
                 ),
                 Query(
                     "sum by (instance, source)"
                     f" (increase(entropyd_source_read_errors_total{{{SERIES}}}[$__rate_interval]))",
                     "{{source}} failed reads",
-                ),
-                Query(
-                    f"increase(entropyd_source_reopens_total{{{SERIES}}}[$__rate_interval])",
-                    "{{source}} opened again",
                 ),
                 Query(
                     f"increase(entropyd_reader_restarts_total{{{SERIES}}}[$__rate_interval])",
@@ -297,6 +296,13 @@ def waits() -> Sequence[Panel]:
             ],
             unit="cps",
             stacked=True,
+            colours={
+                "recorded": GREEN,
+                "replayed": BLUE,
+                "held": ORANGE,
+                "overloaded": RED,
+                "unrecorded": PURPLE,
+            },
         ),
     )
 
@@ -328,6 +334,7 @@ def ledger() -> Sequence[Panel]:
             Place(0, 5, 8, 3),
             [Query(f"entropyd_ledger_hands{{{SERIES}}}", "{{instance}}")],
             steps=[(0, BLUE)],
+            unit="none",
         ),
         graph(
             "Commits",
@@ -391,6 +398,13 @@ def requests() -> Sequence[Panel]:
             ],
             unit="cps",
             stacked=True,
+            colours={
+                "answered": GREEN,
+                "told to come back": ORANGE,
+                "overloaded": RED,
+                "failed": PURPLE,
+                "refused": BLUE,
+            },
         ),
         graph(
             "Time to answer",
