@@ -146,7 +146,7 @@ def test_every_hole_in_the_sandbox_gives_its_reason(unit, tmp_path):
         ("Type", ["notify"]),
         ("NotifyAccess", ["main"]),
         ("Restart", ["on-failure"]),
-        ("RestartPreventExitStatus", ["65 78"]),
+        ("RestartPreventExitStatus", ["65 78 243"]),
         ("StateDirectory", ["entropyd"]),
         ("StateDirectoryMode", ["0700"]),
         ("RuntimeDirectory", ["entropyd"]),
