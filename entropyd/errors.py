@@ -157,6 +157,12 @@ class HandNotFoundError(EntropydError):
     reason = "HAND_NOT_FOUND"
 
 
+class UnauthenticatedError(EntropydError):
+    """The caller does not show who it is, or is nobody that the configuration names."""
+
+    reason = "IDENTITY_UNKNOWN"
+
+
 class PermissionDeniedError(EntropydError):
     """The caller's identity lacks the role that this method asks for."""
 

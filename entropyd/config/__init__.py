@@ -17,6 +17,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from entropyd.config.access import Asks, Client, Listener, Role, Tls, refuse_unused, tenants_of
 from entropyd.config.endpoints import Endpoint, TcpEndpoint, UnixEndpoint
 from entropyd.config.explain import problems
 from entropyd.config.schema import (
@@ -24,11 +25,9 @@ from entropyd.config.schema import (
     Http,
     Keys,
     Ledger,
-    Listener,
     Log,
     Mode,
     Node,
-    Role,
 )
 from entropyd.config.sources import AlphaLog2, Source
 from entropyd.config.values import Table, refuse_twice
@@ -37,6 +36,8 @@ from entropyd.errors import ConfigError
 
 __all__ = [
     "AlphaLog2",
+    "Asks",
+    "Client",
     "Config",
     "Endpoint",
     "Gate",
@@ -50,6 +51,7 @@ __all__ = [
     "Role",
     "Source",
     "TcpEndpoint",
+    "Tls",
     "UnixEndpoint",
     "check",
     "load",
@@ -70,6 +72,11 @@ class Config(Table):
     listeners: Annotated[tuple[Listener, ...], Field(strict=False)] = Field(
         alias="listener",
         description="at least one table [[listener]] with an address, a tenant and roles",
+    )
+    clients: Annotated[tuple[Client, ...], Field(strict=False)] = Field(
+        alias="client",
+        default=(),
+        description="tables [[client]] with a san or a token_sha256, a tenant and roles",
     )
     http: Http = Field(default=Http(), description="a table [http]")
     ledger: Ledger = Field(default=Ledger(), description="a table [ledger]")
@@ -104,6 +111,17 @@ class Config(Table):
         )
         return listeners
 
+    @field_validator("clients")
+    @classmethod
+    def _differ_too(cls, clients: tuple[Client, ...]) -> tuple[Client, ...]:
+        refuse_twice(client.san or client.token_sha256 or "" for client in clients)
+        return clients
+
+    @model_validator(mode="after")
+    def _clients_can_come_in(self) -> Self:
+        refuse_unused(self.listeners, self.clients)
+        return self
+
     @model_validator(mode="after")
     def _http_is_apart(self) -> Self:
         taken = {listener.address for listener in self.listeners}
@@ -123,6 +141,11 @@ class Config(Table):
                 " along; expected a path on another disk"
             )
         return self
+
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """Whose hands can be dealt, each once, in order."""
+        return tenants_of(self.listeners, self.clients)
 
     def refuse_unfit(self, source: Source, kind: SourceKind) -> None:
         """Raise unless a source of this kind may be dealt from in this mode.

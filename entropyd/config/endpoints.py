@@ -1,7 +1,7 @@
-"""Where the daemon listens, as a value: a unix socket, or a TCP port on the loopback.
+"""Where the daemon listens, as a value: a unix socket, or a TCP port.
 
-There is no third kind yet: any other address would carry cards in the clear,
-so it is refused here, before anything can bind it.
+Off the loopback cards would cross a network: `is_local` says where nothing but
+TLS may be spoken.
 """
 
 import ipaddress
@@ -25,6 +25,11 @@ class UnixEndpoint:
     path: str
 
     @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches it."""
+        return True
+
+    @property
     def target(self) -> str:
         """The address as gRPC writes it."""
         return f"unix:{self.path}"
@@ -32,15 +37,20 @@ class UnixEndpoint:
 
 @dataclass(frozen=True)
 class TcpEndpoint:
-    """A TCP port on the loopback interface.
+    """A TCP port.
 
     Attributes:
-        host: a literal loopback address, IPv4 or IPv6, without brackets.
+        host: a literal address, IPv4 or IPv6, without brackets; 0.0.0.0 and :: are every one.
         port: 0 (any free port, in development only) to 65535.
     """
 
     host: str
     port: int
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches it."""
+        return ipaddress.ip_address(self.host).is_loopback
 
     @property
     def target(self) -> str:
@@ -52,10 +62,10 @@ Endpoint = UnixEndpoint | TcpEndpoint
 
 
 def parse_endpoint(value: object, *, production: bool) -> Endpoint:
-    """Return the endpoint written as "unix:/path", "127.0.0.1:7443" or "[::1]:7443".
+    """Return the endpoint written as "unix:/path", "127.0.0.1:7443" or "[::]:7443".
 
     Raises:
-        ValueError: none of these, or an address that needs TLS.
+        ValueError: none of these.
     """
     if isinstance(value, str) and value.startswith("unix:"):
         return _parse_unix(value.removeprefix("unix:"), production=production)
@@ -63,10 +73,10 @@ def parse_endpoint(value: object, *, production: bool) -> Endpoint:
 
 
 def parse_tcp(value: object, *, production: bool) -> TcpEndpoint:
-    """Return a loopback endpoint. Names are refused: what they resolve to can change.
+    """Return a TCP endpoint. Names are refused: what they resolve to can change.
 
     Raises:
-        ValueError: no address and port, or not on the loopback.
+        ValueError: no address and port.
     """
     match = _TCP.fullmatch(value) if isinstance(value, str) else None
     if match is None:
@@ -78,14 +88,20 @@ def parse_tcp(value: object, *, production: bool) -> TcpEndpoint:
         raise ValueError(
             f'has the host name "{host}"; expected a literal address, 127.0.0.1 or [::1]'
         ) from error
-    if not address.is_loopback:
-        raise ValueError(
-            f"is {value}, not on the loopback: cards and claims would cross the network in the"
-            " clear. TLS is required there and is not supported yet; listen on 127.0.0.1, [::1]"
-            " or a unix socket and put a TLS proxy in front"
-        )
     _check_port(port, production=production)
     return TcpEndpoint(str(address), port)
+
+
+def parse_local_tcp(value: object, *, production: bool) -> TcpEndpoint:
+    """Return a TCP endpoint on the loopback, for what is never told to other machines.
+
+    Raises:
+        ValueError: no address and port, or not on the loopback.
+    """
+    endpoint = parse_tcp(value, production=production)
+    if not endpoint.is_local:
+        raise ValueError(f"is {value}, not on the loopback; expected 127.0.0.1 or [::1]")
+    return endpoint
 
 
 def _check_port(port: int, *, production: bool) -> None:

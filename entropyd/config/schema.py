@@ -1,4 +1,6 @@
-"""Every key of the configuration file but those of `[[source]]`, its range and its default.
+"""Every key of the configuration file but those of arrays of tables, its range and its default.
+
+`[[source]]` is in `entropyd.config.sources`, `[[listener]]` and `[[client]]` in `.access`.
 
 The models are frozen and strict: nothing is coerced, nothing unknown is
 accepted, and nothing is accepted that the daemon would then ignore. Attribute
@@ -9,8 +11,6 @@ names carry the unit of what they hold (`max_hold_ns`), keys of the file do not
 There is no key that chooses a deck, a seed or a position, and none may be added.
 """
 
-import re
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -23,15 +23,8 @@ from pydantic import (
 )
 
 from entropyd import units
-from entropyd.config.endpoints import (
-    Endpoint,
-    TcpEndpoint,
-    UnixEndpoint,
-    parse_endpoint,
-    parse_tcp,
-)
-from entropyd.config.values import Id, Table, in_production, parse_path, refuse_twice
-from entropyd.errors import ConfigError
+from entropyd.config.endpoints import TcpEndpoint, parse_local_tcp
+from entropyd.config.values import Id, Table, check_place, in_production, parse_path, place_path
 
 # Strength 256 and the 64-bit margin of SP 800-90C; SHA-512 conditioning carries 512.
 MIN_HARDWARE_BITS = 320
@@ -39,23 +32,9 @@ MAX_SEED_BITS = 512
 # A bit-masked pass over 52 cards takes 249 bits: one seed is worth one of them.
 FULL_USER_BITS = 249
 
-_CREDENTIAL = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
 
-
-class Role(StrEnum):
-    """What a listener's callers may do."""
-
-    DEAL_ALL = "deal_all"
-    CONTRIBUTE = "contribute"
-    AUDIT = "audit"
-
-
-def _parse_endpoint(value: object, info: ValidationInfo) -> Endpoint:
-    return parse_endpoint(value, production=in_production(info))
-
-
-def _parse_tcp(value: object, info: ValidationInfo) -> TcpEndpoint:
-    return parse_tcp(value, production=in_production(info))
+def _parse_local_tcp(value: object, info: ValidationInfo) -> TcpEndpoint:
+    return parse_local_tcp(value, production=in_production(info))
 
 
 class Node(Table):
@@ -150,58 +129,10 @@ class Gate(Table):
         return self
 
 
-class Listener(Table):
-    """`[[listener]]`: one server, whose callers are one tenant with these roles. At least one."""
-
-    address: Annotated[Endpoint, BeforeValidator(_parse_endpoint)] = Field(
-        description='"unix:/run/entropyd/poker.sock", "127.0.0.1:7443" or "[::1]:7443"'
-    )
-    tenant: Id = Field(description="whose hands are dealt here, an id")
-    roles: Annotated[tuple[Annotated[Role, Field(strict=False)], ...], Field(strict=False)] = Field(
-        description='a list of at least one of "deal_all", "contribute", "audit"'
-    )
-    mode: Literal["0600", "0660"] = Field(
-        default="0660",
-        description='"0660" or "0600": who may open the socket; never others, since the socket is'
-        " the credential",
-    )
-    owner: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=64,
-        description="the user who owns the socket, by default the daemon's; another one takes"
-        " CAP_CHOWN, so prefer group",
-    )
-    group: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=64,
-        description="the group that may open the socket, by default the daemon's own; one that the"
-        " daemon is in",
-    )
-
-    @field_validator("roles")
-    @classmethod
-    def _names_each_once(cls, roles: tuple[Role, ...]) -> tuple[Role, ...]:
-        if not roles:
-            raise ValueError("is empty; expected at least one role")
-        refuse_twice(roles)
-        return roles
-
-    @model_validator(mode="after")
-    def _has_a_file(self) -> Self:
-        given = sorted(self.model_fields_set & {"mode", "owner", "group"})
-        if given and not isinstance(self.address, UnixEndpoint):
-            raise ValueError(
-                f"{', '.join(given)}: only a unix socket has one; remove it, or listen on unix:"
-            )
-        return self
-
-
 class Http(Table):
     """`[http]`: /metrics, /healthz and /readyz, for this machine only."""
 
-    address: Annotated[TcpEndpoint, BeforeValidator(_parse_tcp)] = Field(
+    address: Annotated[TcpEndpoint, BeforeValidator(_parse_local_tcp)] = Field(
         default=TcpEndpoint("127.0.0.1", 9464), description='a loopback address "127.0.0.1:9464"'
     )
 
@@ -233,18 +164,12 @@ class Keys(Table):
     @field_validator("at_rest")
     @classmethod
     def _is_place(cls, place: str, info: ValidationInfo) -> str:
-        production = in_production(info)
-        if not place and production:
+        if place:
+            return check_place(place, info)
+        if in_production(info):
             raise ValueError(
                 'is ""; expected "credential:NAME" or a path: a generated key is for development'
             )
-        if place.startswith("credential:"):
-            if _CREDENTIAL.fullmatch(place.removeprefix("credential:")) is None:
-                raise ValueError(
-                    'names no credential; expected one such as "credential:at-rest.key"'
-                )
-        elif place and ("\0" in place or (production and not place.startswith("/"))):
-            raise ValueError('is no absolute path; expected one, or "credential:NAME"')
         return place
 
     def at_rest_path(self, credentials_directory: str | None) -> Path | None:
@@ -258,15 +183,7 @@ class Keys(Table):
         """
         if not self.at_rest:
             return None
-        if not self.at_rest.startswith("credential:"):
-            return Path(self.at_rest)
-        name = self.at_rest.removeprefix("credential:")
-        if not credentials_directory:
-            raise ConfigError(
-                f"keys.at_rest: credential {name} was asked for and CREDENTIALS_DIRECTORY is not"
-                f" set; start with LoadCredential={name}:FILE in the unit, or give a path"
-            )
-        return Path(credentials_directory, name)
+        return place_path("keys.at_rest", self.at_rest, credentials_directory)
 
 
 class Log(Table):

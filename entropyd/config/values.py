@@ -4,6 +4,7 @@ Validators learn from their context whether the file says `production = true`;
 without a context they assume that it does.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,10 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
 from entropyd.encoding import check_id
-from entropyd.errors import RequestError
+from entropyd.errors import ConfigError, RequestError
+
+# What systemd takes as the name of a credential.
+_CREDENTIAL = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
 
 
 def in_production(info: ValidationInfo) -> bool:
@@ -37,6 +41,38 @@ def parse_path(value: object, info: ValidationInfo) -> Path:
     if in_production(info) and not value.startswith("/"):
         raise ValueError(f'is the relative path "{value}"; expected an absolute one in production')
     return Path(value)
+
+
+def check_place(place: str, info: ValidationInfo) -> str:
+    """Return where a file with a key is, "credential:NAME" or a path, or refuse it unseen."""
+    if place.startswith("credential:"):
+        if _CREDENTIAL.fullmatch(place.removeprefix("credential:")) is None:
+            raise ValueError('names no credential; expected one such as "credential:at-rest.key"')
+    elif not place or "\0" in place or (in_production(info) and not place.startswith("/")):
+        raise ValueError('is no absolute path; expected one, or "credential:NAME"')
+    return place
+
+
+def place_path(key: str, place: str, credentials_directory: str | None) -> Path:
+    """Return the path of a place that `check_place` let through.
+
+    Args:
+        key: the key that names it, for the error text.
+        place: "credential:NAME", or a path.
+        credentials_directory: `$CREDENTIALS_DIRECTORY`, None where it is not set.
+
+    Raises:
+        ConfigError: a credential is named and the service manager passed none.
+    """
+    if not place.startswith("credential:"):
+        return Path(place)
+    name = place.removeprefix("credential:")
+    if not credentials_directory:
+        raise ConfigError(
+            f"{key}: credential {name} was asked for and CREDENTIALS_DIRECTORY is not set; start"
+            f" with LoadCredential={name}:FILE in the unit, or give a path"
+        )
+    return Path(credentials_directory, name)
 
 
 def refuse_twice(names: Iterable[str]) -> None:

@@ -21,7 +21,8 @@ from pathlib import Path
 import uvloop
 
 from entropyd import __version__
-from entropyd.config import Config, Listener, UnixEndpoint
+from entropyd.config import Asks, Config, Listener, UnixEndpoint
+from entropyd.daemon.access import Access
 from entropyd.daemon.ledger import kept_anchor, open_ledger
 from entropyd.daemon.reload import Reread, reread
 from entropyd.daemon.sources import SourcePlan, make_source, plan_sources
@@ -49,8 +50,9 @@ from entropyd.runtime.reader import Report
 from entropyd.runtime.supervisor import Supervisor
 from entropyd.runtime.writer import GroupCommitWriter
 from entropyd.service import grpc_server
+from entropyd.service.adapter import Adapter
+from entropyd.service.admission import Admission
 from entropyd.service.entropy_core import EntropyCore
-from entropyd.service.identity import Identity
 from entropyd.service.provenance import encode_provenance
 from entropyd.service.shuffle_core import ShuffleCore
 
@@ -129,7 +131,9 @@ class Daemon:
         self._turns = 0
         infos = {plan.info.source_id: plan.info for plan in plans}
         required = {plan.info.source_id: plan.required for plan in plans}
-        self._tenants = tuple(sorted({listener.tenant for listener in config.listeners}))
+        self._tenants = config.tenants
+        self._access = Access(config)
+        self._admission = Admission()
         self._gate = _make_gate(config)
         self._metrics = _make_metrics(config, plans, self._tenants, self._gate.policy)
         self._observer = Observer(self._metrics, clock_ns=time.monotonic_ns, wall_s=time.time)
@@ -249,19 +253,28 @@ class Daemon:
 
     async def _listen(self, listeners: list[grpc_server.Listener]) -> None:
         for configured in self._config.listeners:
-            adapter = grpc_server.Adapter(
-                Identity(configured.tenant, frozenset(configured.roles)),
+            door = self._access.door(configured)
+            adapter = Adapter(
+                door.authenticator,
+                admission=self._admission,
+                name=configured.address.target,
+                max_calls=configured.max_calls,
                 observer=self._observer,
                 clock_ns=time.monotonic_ns,
                 on_defect=self.end,
             )
             listener = grpc_server.Listener(
-                configured.address.target, adapter, self._shuffles, self._entropy
+                configured.address.target,
+                adapter,
+                self._shuffles,
+                self._entropy,
+                certificates=door.certificates,
+                open_reflection=configured.asks is Asks.NOTHING,
             )
             listeners.append(listener)
             owner, group = _owner(configured)
             await listener.start(mode=int(configured.mode, 8), owner=owner, group=group)
-            await listener.set_serving(process=True, dealing=False)
+            listener.set_serving(process=True, dealing=False)
             self._log.info("listening", address=configured.address.target, port=listener.port)
 
     async def _watch(self, listeners: Sequence[grpc_server.Listener]) -> None:
@@ -285,11 +298,12 @@ class Daemon:
         if self._judge():
             hold = self._observer.hold
             for listener in listeners:
-                await listener.set_serving(process=True, dealing=hold is None)
+                listener.set_serving(process=True, dealing=hold is None)
             self._notifier.status(self._status())
         if self._turns % TICKS_A_READER_CHECK == 0:
             self._supervisor.check()
             self._show_levels()
+            self._access.look()
         if self._reload_asked:
             await self._reload()
         self._feed()
@@ -310,7 +324,7 @@ class Daemon:
         self._notifier.stopping("draining")
         self._dealer.drain()
         for listener in listeners:
-            await listener.set_serving(process=False, dealing=False)
+            listener.set_serving(process=False, dealing=False)
         # Recorded hands are still answered here; waiters are still dealt to, if entropy comes.
         await self._dealer.wait_until_idle(DRAIN_S)
         self._dealer.dismiss_waiters()
@@ -340,7 +354,7 @@ class Daemon:
             return
         self._notifier.reloading("reading the configuration", time.monotonic_ns())
         try:
-            found = await asyncio.to_thread(reread, self._config_file, self._config)
+            found = await asyncio.to_thread(reread, self._config_file, self._config, self._tenants)
         except EntropydError as error:
             self._caveat = "the configuration file is wrong and not in effect, see the log"
             # The text has the remedy; where it was raised is of no use to an operator.
@@ -351,6 +365,7 @@ class Daemon:
 
     def _take_over(self, found: Reread) -> None:
         config = found.config
+        self._access.replace_clients(config.clients)
         configure(level=config.log.level, json=config.log.format == "json")
         self._shuffles.set_patience(
             max_hold_ns=config.gate.max_hold_ns,

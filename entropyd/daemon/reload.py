@@ -7,7 +7,7 @@ for a restart, and is named.
 """
 
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,10 @@ from entropyd.config import Config, load
 from entropyd.daemon.sources import plan_sources
 from entropyd.errors import ConfigError
 
-# What is written to the log, and how long a call waits: neither chooses an outcome.
-RELOADABLE = frozenset({"log.level", "log.format", "gate.max_hold", "gate.answer_before_deadline"})
+# What is written to the log, how long a call waits, and who may call: none chooses an outcome.
+RELOADABLE = frozenset(
+    {"log.level", "log.format", "gate.max_hold", "gate.answer_before_deadline", "client"}
+)
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,16 @@ class Reread:
     waiting: tuple[str, ...]
 
 
-def reread(path: Path, running: Config) -> Reread:
+def reread(path: Path, running: Config, tenants: Sequence[str] | None = None) -> Reread:
     """Read the file again and return what changes.
+
+    Clients of a tenant that was not there at the start wait for a restart, alone: one that is
+    revoked in the same change is out at once.
 
     Args:
         path: the configuration file.
         running: the settings in effect.
+        tenants: those that the daemon was started with; by default those of `running`.
 
     Raises:
         ConfigError: the file cannot be read or is wrong; nothing changes.
@@ -50,15 +56,18 @@ def reread(path: Path, running: Config) -> Reread:
         raise ConfigError(f"{path}: is no regular file; write one, and reload again")
     found = load(path)
     plan_sources(found)
-    changed = sorted(_differences(_settings(running), _settings(found)))
+    known = running.tenants if tenants is None else tenants
+    merged = _merged(running, found, known)
+    changed = sorted(_differences(_settings(running), _settings(merged)))
+    waiting = sorted(_differences(_settings(merged), _settings(found)))
     return Reread(
-        config=_merged(running, found),
+        config=merged,
         taken=tuple(key for key in changed if key in RELOADABLE),
-        waiting=tuple(key for key in changed if key not in RELOADABLE),
+        waiting=tuple(waiting),
     )
 
 
-def _merged(running: Config, found: Config) -> Config:
+def _merged(running: Config, found: Config, tenants: Sequence[str]) -> Config:
     # Both limits of the gate come from one file, so they still agree with each other.
     gate = running.gate.model_copy(
         update={
@@ -66,7 +75,8 @@ def _merged(running: Config, found: Config) -> Config:
             "answer_before_deadline_ns": found.gate.answer_before_deadline_ns,
         }
     )
-    return running.model_copy(update={"log": found.log, "gate": gate})
+    clients = tuple(client for client in found.clients if client.tenant in tenants)
+    return running.model_copy(update={"log": found.log, "gate": gate, "clients": clients})
 
 
 def _settings(config: Config) -> Mapping[str, object]:

@@ -18,6 +18,7 @@ REFUSAL_CODES = frozenset(
         "INVALID_ARGUMENT",
         "ALREADY_EXISTS",
         "PERMISSION_DENIED",
+        "UNAUTHENTICATED",
         "NOT_FOUND",
         "RESOURCE_EXHAUSTED",
         "UNAVAILABLE",

@@ -37,6 +37,7 @@ from entropyd.errors import (
     SelfTestError,
     ShuttingDownError,
     SourceError,
+    UnauthenticatedError,
     VerificationError,
 )
 
@@ -53,6 +54,7 @@ NO_RETRY = "-1"
 # its own: such an error tells the client nothing but that it is ours.
 TABLE: tuple[tuple[type[EntropydError], grpc.StatusCode], ...] = (
     (RequestError, grpc.StatusCode.INVALID_ARGUMENT),
+    (UnauthenticatedError, grpc.StatusCode.UNAUTHENTICATED),
     (PermissionDeniedError, grpc.StatusCode.PERMISSION_DENIED),
     (HandSpentError, grpc.StatusCode.ALREADY_EXISTS),
     (HandNotFoundError, grpc.StatusCode.NOT_FOUND),

@@ -1,27 +1,24 @@
-"""gRPC around the servicer core: listeners, deadlines, health, and nothing that decides.
+"""gRPC around the servicer core: listeners, health, reflection, and nothing that decides.
 
-One `grpc.aio` server for each listener, because the listener is the identity.
-Every handler does the same three things: turn the context into a `Call`, await
-the core, and turn our errors into a status. Whatever else is raised is a
-defect: it is logged by its type, told as INTERNAL, and ends the daemon.
+One `grpc.aio` server for each listener, because a listener can be an identity.
 """
 
 import asyncio
 import fcntl
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import grpc
-from google.protobuf.message import DecodeError, Message
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
-from entropyd.errors import ConfigError, EntropydError, InternalError, RequestError
+from entropyd.errors import ConfigError
+from entropyd.service.adapter import Adapter, Context, Parser
+from entropyd.service.certificates import Certificates
 from entropyd.service.entropy_core import EntropyCore
-from entropyd.service.error_table import answer
-from entropyd.service.identity import Call, Identity
+from entropyd.service.health import Health, Reflection
 from entropyd.service.shuffle_core import ShuffleCore
 from entropyd.v1 import (
     entropy_service_pb2,
@@ -29,10 +26,6 @@ from entropyd.v1 import (
     shuffle_service_pb2,
     shuffle_service_pb2_grpc,
 )
-
-Request = TypeVar("Request", bound=Message)
-Response = TypeVar("Response", bound=Message)
-Context = grpc.aio.ServicerContext[Any, Any]
 
 SHUFFLE_SERVICE = "entropyd.v1.ShuffleService"
 ENTROPY_SERVICE = "entropyd.v1.EntropyService"
@@ -59,130 +52,19 @@ SERVER_OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.keepalive_permit_without_calls", 1),
 )
 
+# What strangers can reach: they get this long to shake hands, by default two minutes, ...
+HANDSHAKE_TIMEOUT_MS = 10_000
+# ... and a certificate is asked for when a connection is made. Clients that an authority no longer
+# vouches for are out after an hour and a minute, and calls get that minute to end; a client whose
+# [[client]] was removed is refused at its next call.
+MAX_CONNECTION_AGE_MS = 3_600_000
+MAX_CONNECTION_AGE_GRACE_MS = 60_000
 
-class CallObserver(Protocol):
-    """Who counts calls."""
-
-    def called(self, method: str, code: str, seconds: float, reason: str) -> None:
-        """Note that a call ended. Called on the loop's thread; must not block."""
-        ...
-
-
-class Malformed:
-    """What stands for a request whose bytes are no message of its method."""
-
-
-class _Parser:
-    """Takes the generated handlers on their way to a server, and sees to their parsing.
-
-    Left to gRPC, bytes that do not parse are UNKNOWN to the caller, and a
-    traceback in the log for everybody who sends some.
-    """
-
-    def __init__(self, server: grpc.aio.Server) -> None:
-        self._server = server
-
-    def add_generic_rpc_handlers(self, handlers: Sequence[Any]) -> None:
-        """Leave them out: they are the registered ones under another name."""
-
-    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
-        """Hand on each handler with a parser that does not raise."""
-        self._server.add_registered_method_handlers(
-            service,
-            {
-                method: handler._replace(
-                    request_deserializer=_parser_of(handler.request_deserializer)
-                )
-                for method, handler in handlers.items()
-            },
-        )
-
-
-def _parser_of(parse: Callable[[bytes], Message]) -> Callable[[bytes], Message | Malformed]:
-    def parse_or_say_so(raw: bytes) -> Message | Malformed:
-        try:
-            return parse(raw)
-        except DecodeError:
-            return Malformed()
-
-    return parse_or_say_so
-
-
-class Adapter:
-    """Carries calls of one listener to the core.
-
-    Attributes:
-        calls: how many calls reached it.
-    """
-
-    def __init__(
-        self,
-        identity: Identity,
-        *,
-        observer: CallObserver,
-        clock_ns: Callable[[], int],
-        on_defect: Callable[[BaseException], None],
-    ) -> None:
-        """Make an adapter.
-
-        Args:
-            identity: whoever reaches the listener.
-            observer: counts.
-            clock_ns: monotonic clock.
-            on_defect: told of what must never happen; the daemon then ends.
-        """
-        self._identity = identity
-        self._observer = observer
-        self._clock_ns = clock_ns
-        self._on_defect = on_defect
-        self.calls = 0
-
-    async def carry(
-        self,
-        method: str,
-        handler: Callable[[Request, Call], Awaitable[Response]],
-        request: Request | Malformed,
-        context: Context,
-    ) -> Response:
-        """Run `handler` for one call and translate what it raises."""
-        self.calls += 1
-        began_ns = self._clock_ns()
-        # The stubs say that there always is a time; for a call without a deadline it is None.
-        left_s: float | None = context.time_remaining()
-        deadline_ns = None if left_s is None else began_ns + int(left_s * 1e9)
-        code, reason = grpc.StatusCode.OK, ""
-        try:
-            return await handler(_well_formed(request), Call(self._identity, deadline_ns))
-        except EntropydError as error:
-            told = answer(error, left_s=self._left_s(deadline_ns))
-            code, reason = told.code, error.reason
-            if error.fatal:
-                self._on_defect(error)
-        except asyncio.CancelledError:
-            code = grpc.StatusCode.CANCELLED
-            raise
-        except Exception as error:  # noqa: BLE001  the one catch-all of a call, and it ends the daemon
-            told = answer(InternalError(f"{method} failed"))
-            code = told.code
-            self._on_defect(error)
-        finally:
-            seconds = (self._clock_ns() - began_ns) / 1e9
-            self._observer.called(method, code.name, seconds, reason)
-        await context.abort(told.code, told.message, told.trailers)
-        raise InternalError("abort returned")  # unreachable: abort always raises
-
-    def _left_s(self, deadline_ns: int | None) -> float | None:
-        return None if deadline_ns is None else (deadline_ns - self._clock_ns()) / 1e9
-
-
-def _well_formed(request: Request | Malformed) -> Request:
-    if isinstance(request, Malformed):
-        raise RequestError(
-            "request",
-            "its bytes are no message of this method; expected one of protos/entropyd/v1, its"
-            " texts in UTF-8 and its ids in ASCII",
-        )
-    return request
+NETWORK_OPTIONS: tuple[tuple[str, int], ...] = (
+    ("grpc.server_handshake_timeout_ms", HANDSHAKE_TIMEOUT_MS),
+    ("grpc.max_connection_age_ms", MAX_CONNECTION_AGE_MS),
+    ("grpc.max_connection_age_grace_ms", MAX_CONNECTION_AGE_GRACE_MS),
+)
 
 
 class _ShuffleServicer(shuffle_service_pb2_grpc.ShuffleServiceServicer):
@@ -222,34 +104,49 @@ class _EntropyServicer(entropy_service_pb2_grpc.EntropyServiceServicer):
 
 
 class Listener:
-    """One address, one identity, one server."""
+    """One address, one server."""
 
-    def __init__(self, address: str, adapter: Adapter, shuffles: ShuffleCore, entropy: EntropyCore):
+    def __init__(
+        self,
+        address: str,
+        adapter: Adapter,
+        shuffles: ShuffleCore,
+        entropy: EntropyCore,
+        *,
+        certificates: Certificates | None = None,
+        open_reflection: bool = True,
+    ):
         """Make a listener; `start` binds it.
 
         Args:
-            address: "unix:/path" or "host:port" of a loopback address.
+            address: "unix:/path", or "host:port" with a literal address.
             adapter: carries its calls.
             shuffles: core of ShuffleService.
             entropy: core of EntropyService.
+            certificates: what it shows in TLS; None for plain text.
+            open_reflection: whether everybody who reaches it is told of its services, or only
+                callers with the role `admin`.
         """
         self.address = address
         self.port = 0
         self._adapter = adapter
+        self._certificates = certificates
         self._lock: int | None = None
-        self._server = grpc.aio.server(options=SERVER_OPTIONS)
+        options = SERVER_OPTIONS if certificates is None else SERVER_OPTIONS + NETWORK_OPTIONS
+        self._server = grpc.aio.server(options=options)
         # The generated code calls the two methods that it has, and no other.
-        parser: Any = _Parser(self._server)
+        parser: Any = Parser(self._server)
         shuffle_service_pb2_grpc.add_ShuffleServiceServicer_to_server(
             _ShuffleServicer(adapter, shuffles), parser
         )
         entropy_service_pb2_grpc.add_EntropyServiceServicer_to_server(
             _EntropyServicer(adapter, entropy), parser
         )
-        self._health = health.aio.HealthServicer()
+        self._health = Health()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = (SHUFFLE_SERVICE, ENTROPY_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(names, self._server)
+        add_reflection: Any = reflection_pb2_grpc.add_ServerReflectionServicer_to_server
+        add_reflection(Reflection(names, adapter, open_to_all=open_reflection), self._server)
 
     @property
     def calls(self) -> int:
@@ -272,7 +169,7 @@ class Listener:
         if path is not None:
             self._lock = _lock_socket(path)
         try:
-            self.port = self._server.add_insecure_port(self.address)
+            self.port = self._add_port()
         except RuntimeError as error:
             raise _cannot_bind(self.address) from error
         if self.port == 0:
@@ -282,26 +179,26 @@ class Listener:
             _hand_over(path, mode=mode, owner=owner, group=group)
         await self._server.start()
 
-    async def set_serving(self, *, process: bool, dealing: bool) -> None:
+    def set_serving(self, *, process: bool, dealing: bool) -> None:
         """Tell health watchers how it stands: the process as a whole, and dealing."""
-        states = {"": dealing, SHUFFLE_SERVICE: dealing, ENTROPY_SERVICE: process}
-        for service, serving in states.items():
-            status = (
-                health_pb2.HealthCheckResponse.SERVING
-                if serving
-                else health_pb2.HealthCheckResponse.NOT_SERVING
-            )
-            await self._health.set(service, status)
+        self._health.set("", serving=dealing)
+        self._health.set(SHUFFLE_SERVICE, serving=dealing)
+        self._health.set(ENTROPY_SERVICE, serving=process)
 
     async def stop(self, grace_s: float) -> None:
         """Take no more calls, give those in flight `grace_s` seconds, and let go of the address."""
-        await self._health.enter_graceful_shutdown()
+        self.set_serving(process=False, dealing=False)
         await self._server.stop(grace_s)
         path = self._socket_path()
         if path is not None and self._lock is not None:
             path.unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
+
+    def _add_port(self) -> int:
+        if self._certificates is None:
+            return self._server.add_insecure_port(self.address)
+        return self._server.add_secure_port(self.address, self._certificates.credentials())
 
     def _socket_path(self) -> Path | None:
         return (

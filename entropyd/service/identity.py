@@ -1,11 +1,4 @@
-"""Who calls: the listener a call came in by names the tenant and its roles.
-
-grpcio shows no peer credentials of a unix socket, so each configured identity
-has a listener of its own, and the file system's owner, group and mode decide
-who reaches it.
-
-Spec: DESIGN 11.
-"""
+"""Who calls, and what that allows."""
 
 from dataclasses import dataclass
 
@@ -17,15 +10,19 @@ __all__ = ["Call", "Identity", "Role"]
 
 @dataclass(frozen=True)
 class Identity:
-    """Whoever reaches one listener.
+    """Whoever calls, as the configuration has it.
 
     Attributes:
         tenant: whose hands they are; an id.
         roles: what may be done with them.
+        name: which [[listener]] or [[client]] it is; two identities differ in it.
+        max_calls: how many calls it may have at the same time.
     """
 
     tenant: str
     roles: frozenset[Role]
+    name: str = ""
+    max_calls: int = 2**31 - 1
 
     def require(self, *any_of: Role) -> None:
         """Let through an identity that has one of the roles.
@@ -35,9 +32,13 @@ class Identity:
         """
         if self.roles.isdisjoint(any_of):
             raise PermissionDeniedError(
-                f"tenant {self.tenant!r} lacks the role {' or '.join(any_of)} on this listener;"
-                " add it to `roles` of the [[listener]] in the daemon's configuration"
+                f"tenant {self.tenant!r} lacks the role {' or '.join(any_of)} here; add it to"
+                " `roles` of the [[listener]] or [[client]] in the daemon's configuration"
             )
+
+    def covers(self, earlier: "Identity") -> bool:
+        """Whether whoever is this now may still do all that it could when it was `earlier`."""
+        return self.tenant == earlier.tenant and self.roles >= earlier.roles
 
 
 @dataclass(frozen=True)

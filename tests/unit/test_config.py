@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from entropyd import units
-from entropyd.config import Config, Role, TcpEndpoint, UnixEndpoint, check, load
+from entropyd.config import Asks, Config, Role, TcpEndpoint, UnixEndpoint, check, load
 from entropyd.config.explain import known_keys, table_of
 from entropyd.entropy.source import SourceKind
 from entropyd.errors import ConfigError
@@ -35,7 +35,7 @@ def toml(production=True, **tables):
         texts["mode"] = "production = false"
     parts = []
     for name, lines in texts.items():
-        header = f"[[{name}]]" if name in {"source", "listener"} else f"[{name}]"
+        header = f"[[{name}]]" if name in {"source", "listener", "client"} else f"[{name}]"
         parts.append(f"{header}\n{lines}\n")
     return "\n".join(parts)
 
@@ -304,8 +304,16 @@ def test_an_empty_array_is_refused(name):
 )
 def test_an_address_off_the_loopback_is_refused_with_the_word_tls(address):
     message = refusal(toml(listener=f'address = "{address}"\ntenant = "t"\nroles = ["audit"]'))
-    assert f"listener[0].address: is {address}, not on the loopback" in message
+    assert f"listener[0]: address is {address}, not on the loopback" in message
     assert "TLS is required" in message
+    tls = 'tls = { cert = "/c", key = "/k" }'
+    assert check(toml(listener=f'address = "{address}"\n{tls}')).listeners[0].tls is not None
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:9464", "[::]:9464", "192.0.2.1:9464"])
+def test_pages_are_for_this_machine(address):
+    message = refusal(toml(http=f'address = "{address}"'))
+    assert f"http.address: is {address}, not on the loopback; expected 127.0.0.1" in message
 
 
 @pytest.mark.parametrize(
@@ -322,6 +330,98 @@ def test_the_longest_socket_path_fits():
     path = "/" + "a" * 106
     text = toml(listener=f'address = "unix:{path}"\ntenant = "t"\nroles = ["audit"]')
     assert UnixEndpoint(path) == check(text).listeners[0].address
+
+
+# --- who may call -----------------------------------------------------------
+
+TLS = """\
+address = "[::]:7443"
+tls = { cert = "/c.pem", key = "credential:tls.key", client_ca = "/ca.pem" }
+"""
+BY_TOKEN = 'address = "127.0.0.1:7443"'
+TOKEN = f'token_sha256 = "{"0a" * 32}"'
+WHO = 'tenant = "acme"\nroles = ["deal_all"]'
+
+
+@pytest.mark.parametrize(
+    ("listener", "asks"),
+    [
+        (TABLES["listener"], Asks.NOTHING),
+        (f"{BY_TOKEN}\n{WHO}", Asks.NOTHING),
+        (BY_TOKEN, Asks.TOKEN),
+        ('address = "unix:/a"', Asks.TOKEN),
+        (TLS.replace(', client_ca = "/ca.pem"', ""), Asks.TOKEN),
+        (TLS, Asks.CERTIFICATE),
+    ],
+)
+def test_a_listener_tells_its_callers_apart_in_one_way(listener, asks):
+    assert asks is check(toml(listener=listener)).listeners[0].asks
+
+
+def test_tenants_are_those_of_listeners_and_clients():
+    client = f'{TOKEN}\ntenant = "globex"\nroles = ["admin"]'
+    config = check(toml(listener=f"+[[listener]]\n{BY_TOKEN}", client=client))
+    assert ("acme", "globex") == config.tenants
+    assert 16_384 == config.clients[0].max_calls
+
+
+@pytest.mark.parametrize("san", ["poker-1.example", "poker", "spiffe://room/poker?x=1", "a_b.c-d"])
+def test_a_name_of_a_certificate_is_a_dns_name_or_a_uri(san):
+    config = check(toml(listener=TLS, client=f'san = "{san}"\n{WHO}'))
+    assert san == config.clients[0].san
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        ({"listener": f"{BY_TOKEN}\ntenant = 't'"}, "listener[0]: has tenant alone; expected"),
+        ({"listener": f"{BY_TOKEN}\nroles = ['audit']"}, "listener[0]: has roles alone"),
+        ({"listener": f"{TLS}\n{WHO}"}, "tenant and roles: whoever can connect would have them"),
+        ({"listener": f"{TLS}\nmode = '0600'"}, "listener[0]: mode: only a unix socket has one"),
+        (
+            {"listener": TLS.replace("[::]:7443", "unix:/a")},
+            "listener[0]: tls: a unix socket is no network",
+        ),
+        ({"listener": TLS.replace("/c.pem", "c.pem")}, "listener[0].tls.cert: is no absolute path"),
+        ({"listener": TLS.replace("tls.key", "../k")}, "listener[0].tls.key: names no credential"),
+        ({"listener": TLS.replace('cert = "/c.pem", ', "")}, "listener[0].tls.cert: is missing"),
+        ({"listener": f"{BY_TOKEN}\nmax_calls = 0"}, "listener[0].max_calls: is 0; expected"),
+        ({"listener": BY_TOKEN, "client": WHO}, "exactly one of san and token_sha256"),
+        (
+            {"listener": TLS, "client": f'{TOKEN}\nsan = "a"\n{WHO}'},
+            "client[0]: expected exactly one of san and token_sha256",
+        ),
+        ({"client": f"{TOKEN}\n{WHO}"}, "client: one has a token_sha256, and no [[listener]]"),
+        ({"client": f'san = "a"\n{WHO}'}, "client: one has a san, and no [[listener]] asks"),
+        (
+            {"listener": BY_TOKEN, "client": f"{TOKEN}\n{WHO}\n[[client]]\n{TOKEN}\n{WHO}"},
+            "twice; expected each once",
+        ),
+        (
+            {"listener": BY_TOKEN, "client": f'{TOKEN}\ntenant = "t"\nroles = ["deal"]'},
+            'client[0].roles[0]: is "deal"; expected a list of at least one of "deal_all"',
+        ),
+        (
+            {"listener": BY_TOKEN, "client": f'{TOKEN}\ntenant = "t"\nroles = []'},
+            "client[0].roles: is empty; expected at least one role",
+        ),
+        ({"listener": BY_TOKEN, "client": f"{TOKEN}\nroles = ['audit']"}, "tenant: is missing"),
+        *(
+            ({"listener": TLS, "client": f'san = "{san}"\n{WHO}'}, "client[0].san: is no name")
+            for san in ("", "*.example", "Poker.example", "a..b", "127.0.0.1", "a b", "x://")
+        ),
+    ],
+)
+def test_a_door_that_would_stand_open_or_lead_nowhere_is_refused(tables, expected):
+    assert expected in refusal(toml(**tables))
+
+
+def test_a_token_where_its_hash_belongs_is_never_shown():
+    """The file is read by more people than may know a token, and so is the log."""
+    for value in ('"c0ffee-and-more"', f'"{"C0FFEE" * 11}"', "[1]", '"' + "c0ffee" * 11 + '"'):
+        message = refusal(toml(listener=BY_TOKEN, client=f"token_sha256 = {value}\n{WHO}"))
+        assert "client[0].token_sha256: is no SHA-256; expected 64 digits" in message
+        assert "c0ffee" not in message.lower()
 
 
 def test_text_that_is_no_toml_names_the_line():
@@ -451,10 +551,12 @@ def test_an_anchor_lies_outside_of_what_it_guards():
 # --- what no key may do -----------------------------------------------------
 
 EVERY_KEY = {
+    "client.max_calls", "client.roles", "client.san", "client.tenant", "client.token_sha256",
     "gate.answer_before_deadline", "gate.hardware_bits", "gate.max_hold", "gate.max_sample_age",
     "gate.max_waiters", "gate.reservoir_bytes", "gate.user_bits", "gate.user_shortfall",
     "http.address", "keys.at_rest", "ledger.anchor", "ledger.min_free",
-    "listener.address", "listener.group",
+    "listener.address", "listener.group", "listener.max_calls", "listener.tls.cert",
+    "listener.tls.client_ca", "listener.tls.key",
     "listener.mode", "listener.owner", "listener.roles", "listener.tenant", "log.format",
     "log.level", "mode.production", "node.name", "node.state_dir", "source.alpha_log2.intermittent",
     "source.alpha_log2.permanent", "source.assess_window_samples", "source.claim_bits_per_sample",

@@ -1,4 +1,4 @@
-"""The adapter and its listeners: three things for every call, and sockets that are ours alone."""
+"""The adapter and its listeners: one way for every call, and sockets that are ours alone."""
 
 import asyncio
 import os
@@ -16,9 +16,11 @@ from entropyd.errors import (
     HandSpentError,
     InternalError,
     LedgerDamagedError,
+    UnauthenticatedError,
 )
 from entropyd.service import grpc_server
-from entropyd.service.grpc_server import Adapter, Malformed
+from entropyd.service.adapter import Adapter, Malformed
+from entropyd.service.admission import Admission
 from entropyd.service.identity import Call, Identity, Role
 from entropyd.v1 import entropy_service_pb2
 from tests.fakes.manual_time import START_NS, ManualClock
@@ -51,18 +53,36 @@ class Context:
 
 
 class Desk:
-    def __init__(self) -> None:
+    """An adapter, everybody around it, and a caller who is `who`, or nobody."""
+
+    def __init__(self, **limits: int) -> None:
         self.clock = ManualClock()
         self.called_with: list[tuple[str, str, float, str]] = []
         self.defects: list[BaseException] = []
+        self.who: Identity | None = WHO
+        self.admission = Admission()
         self.adapter = Adapter(
-            WHO, observer=self, clock_ns=self.clock, on_defect=self.defects.append
+            self,
+            admission=self.admission,
+            name="desk",
+            observer=self,
+            clock_ns=self.clock,
+            on_defect=self.defects.append,
+            **limits,
         )
+
+    def caller(self, context) -> "Desk":
+        return self
+
+    def identity(self) -> Identity:
+        if self.who is None:
+            raise UnauthenticatedError("nobody")
+        return self.who
 
     def called(self, method: str, code: str, seconds: float, reason: str) -> None:
         self.called_with.append((method, code, seconds, reason))
 
-    def carry(self, outcome, *, left_s: float | None = 10.0, request=REQUEST):
+    def carry(self, outcome, *, left_s: float | None = 10.0, request=REQUEST, meanwhile=None):
         """Carry one call whose handler takes a second and then returns or raises `outcome`."""
         context = Context(left_s)
         calls: list[Call] = []
@@ -70,6 +90,8 @@ class Desk:
         async def handler(request, call):
             calls.append(call)
             self.clock.now_ns += 10**9
+            if meanwhile is not None:
+                meanwhile()
             if isinstance(outcome, BaseException):
                 raise outcome
             return outcome
@@ -153,6 +175,77 @@ def test_bytes_that_are_no_request_never_reach_the_core():
     assert [] == calls
     assert context.aborted is not None
     assert grpc.StatusCode.INVALID_ARGUMENT is context.aborted[0]
+
+
+def test_a_stranger_never_reaches_the_core():
+    """Not even with bytes that do not parse: who calls is asked first."""
+    desk = Desk()
+    desk.who = None
+    for request in (REQUEST, Malformed()):
+        _, context, calls = desk.carry(ANSWER, request=request)
+        assert [] == calls
+        assert context.aborted is not None
+        assert grpc.StatusCode.UNAUTHENTICATED is context.aborted[0]
+    assert ["IDENTITY_UNKNOWN"] * 2 == [reason for *_, reason in desk.called_with]
+
+
+LESS = Identity("room", frozenset({Role.AUDIT}))
+MORE = Identity("room", frozenset({Role.DEAL_ALL, Role.AUDIT}))
+THEIRS = Identity("another", frozenset({Role.DEAL_ALL}))
+
+
+@pytest.mark.parametrize(
+    ("now", "code"),
+    [(None, "UNAUTHENTICATED"), (LESS, "PERMISSION_DENIED"), (THEIRS, "PERMISSION_DENIED")],
+)
+def test_who_is_revoked_while_its_call_runs_gets_no_answer(now, code):
+    """The core has dealt, and the deck stays where it is recorded."""
+    desk = Desk()
+    ended, context, calls = desk.carry(ANSWER, meanwhile=lambda: setattr(desk, "who", now))
+    assert [Call(WHO, START_NS + 10 * 10**9)] == calls
+    assert isinstance(ended, AbortedError)
+    assert context.aborted is not None
+    assert code == context.aborted[0].name
+    assert [] == desk.defects
+
+
+def test_who_gains_a_role_while_its_call_runs_gets_its_answer():
+    """A change of the configuration that takes nothing away loses no call."""
+    desk = Desk()
+    answer, *_ = desk.carry(ANSWER, meanwhile=lambda: setattr(desk, "who", MORE))
+    assert ANSWER == answer
+
+
+@pytest.mark.parametrize("limits", [{"max_calls": 2}, {}])
+def test_calls_beyond_the_limit_are_refused_and_room_comes_back(limits):
+    """Of the listener, or of the identity: the first two run, the third is told when to come."""
+    desk = Desk(**limits)
+    desk.who = WHO if limits else Identity("room", WHO.roles, name="room", max_calls=2)
+    refused: list[tuple[grpc.StatusCode, str]] = []
+
+    async def scenario():
+        release = asyncio.Event()
+
+        async def handler(request, call):
+            await release.wait()
+            return ANSWER
+
+        async def one():
+            context = Context(10.0)
+            try:
+                return await desk.adapter.carry("GetStatus", handler, REQUEST, context)  # type: ignore[arg-type]
+            except AbortedError:
+                assert context.aborted is not None
+                refused.append((context.aborted[0], context.trailers["grpc-retry-pushback-ms"]))  # type: ignore[arg-type]
+
+        tasks = [asyncio.create_task(one()) for _ in range(3)]
+        await asyncio.sleep(0)
+        release.set()
+        await asyncio.gather(*tasks)
+        return await one()
+
+    assert ANSWER == asyncio.run(scenario())
+    assert [(grpc.StatusCode.RESOURCE_EXHAUSTED, "250")] == refused
 
 
 # --- sockets ------------------------------------------------------------------------------

@@ -24,9 +24,19 @@ address = "unix:/run/entropyd/a.sock"
 tenant = "acme"
 roles = ["deal_all"]
 
+[[listener]]
+address = "127.0.0.1:7443"
+
 [log]
 level = "info"
 format = "json"
+"""
+
+CLIENT = f"""\
+[[client]]
+token_sha256 = "{"0a" * 32}"
+tenant = "acme"
+roles = ["audit"]
 """
 
 
@@ -56,6 +66,7 @@ def test_a_file_that_says_the_same_changes_nothing(running, tmp_path):
         ("log.format", 'format = "json"', 'format = "text"'),
         ("gate.max_hold", 'max_hold = "5s"', 'max_hold = "7s"'),
         ("gate.answer_before_deadline", "[gate]", '[gate]\nanswer_before_deadline = "70ms"'),
+        ("client", "[log]", CLIENT + "[log]"),
     ],
 )
 def test_what_is_taken_over(running, tmp_path, key, old, new):
@@ -69,8 +80,24 @@ def test_what_is_taken_over(running, tmp_path, key, old, new):
 
 def test_every_reloadable_key_is_tried_above():
     """Whoever adds one adds its row."""
-    tried = {"log.level", "log.format", "gate.max_hold", "gate.answer_before_deadline"}
+    tried = {
+        "log.level", "log.format", "gate.max_hold", "gate.answer_before_deadline", "client",
+    }  # fmt: skip
     assert tried == RELOADABLE
+
+
+def test_a_client_of_a_new_tenant_waits_and_one_that_is_revoked_does_not(tmp_path):
+    """Whoever revokes a token and adds a tenant in one change has revoked the token."""
+    running = check(FILE + CLIENT)
+    newcomer = CLIENT.replace("0a", "0b").replace("acme", "globex")
+    path = tmp_path / "entropyd.toml"
+    path.write_text(FILE + newcomer)
+    found = reread(path, running)
+    assert (("client",), ("client",)) == (found.taken, found.waiting)
+    assert () == found.config.clients
+    started_with = reread(path, running, ["acme", "globex"])
+    assert ((("client",), ())) == (started_with.taken, started_with.waiting)
+    assert ["globex"] == [client.tenant for client in started_with.config.clients]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,204 @@
+"""One call from the wire to the core and back.
+
+Every call takes the same way: who calls, room for it, its deadline, the core,
+who calls still, and our errors as a status. Whatever else is raised is a
+defect: it is logged by its type, told as INTERNAL, and ends the daemon.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+import grpc
+from google.protobuf.message import DecodeError, Message
+
+from entropyd.errors import (
+    EntropydError,
+    InternalError,
+    PermissionDeniedError,
+    RequestError,
+)
+from entropyd.service.admission import Admission
+from entropyd.service.authentication import Authenticator, Caller
+from entropyd.service.error_table import answer
+from entropyd.service.identity import Call, Identity, Role
+
+Request = TypeVar("Request", bound=Message)
+Response = TypeVar("Response", bound=Message)
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class CallObserver(Protocol):
+    """Who counts calls."""
+
+    def called(self, method: str, code: str, seconds: float, reason: str) -> None:
+        """Note that a call ended. Called on the loop's thread; must not block."""
+        ...
+
+
+class Malformed:
+    """What stands for a request whose bytes are no message of its method."""
+
+
+class Parser:
+    """Takes the generated handlers on their way to a server, and sees to their parsing.
+
+    Left to gRPC, bytes that do not parse are UNKNOWN to the caller, and a
+    traceback in the log for everybody who sends some.
+    """
+
+    def __init__(self, server: grpc.aio.Server) -> None:
+        self._server = server
+
+    def add_generic_rpc_handlers(self, handlers: Sequence[Any]) -> None:
+        """Leave them out: they are the registered ones under another name."""
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+        """Hand on each handler with a parser that does not raise."""
+        self._server.add_registered_method_handlers(
+            service,
+            {
+                method: handler._replace(
+                    request_deserializer=_parser_of(handler.request_deserializer)
+                )
+                for method, handler in handlers.items()
+            },
+        )
+
+
+def _parser_of(parse: Callable[[bytes], Message]) -> Callable[[bytes], Message | Malformed]:
+    def parse_or_say_so(raw: bytes) -> Message | Malformed:
+        try:
+            return parse(raw)
+        except DecodeError:
+            return Malformed()
+
+    return parse_or_say_so
+
+
+class Adapter:
+    """Carries calls of one listener to the core.
+
+    Attributes:
+        calls: how many calls reached it.
+    """
+
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        *,
+        admission: Admission,
+        name: str = "",
+        max_calls: int = 2**31 - 1,
+        observer: CallObserver,
+        clock_ns: Callable[[], int],
+        on_defect: Callable[[BaseException], None],
+    ) -> None:
+        """Make an adapter.
+
+        Args:
+            authenticator: finds out who calls.
+            admission: has room for so many calls, of each identity and of each listener.
+            name: which listener it is.
+            max_calls: how many calls the listener may have at the same time.
+            observer: counts.
+            clock_ns: monotonic clock.
+            on_defect: told of what must never happen; the daemon then ends.
+        """
+        self._authenticator = authenticator
+        self._admission = admission
+        self._name = name
+        self._max_calls = max_calls
+        self._observer = observer
+        self._clock_ns = clock_ns
+        self._on_defect = on_defect
+        self.calls = 0
+
+    async def carry(
+        self,
+        method: str,
+        handler: Callable[[Request, Call], Awaitable[Response]],
+        request: Request | Malformed,
+        context: Context,
+    ) -> Response:
+        """Run `handler` for one call and translate what it raises."""
+        self.calls += 1
+        began_ns = self._clock_ns()
+        # The stubs say that there always is a time; for a call without a deadline it is None.
+        left_s: float | None = context.time_remaining()
+        deadline_ns = None if left_s is None else began_ns + int(left_s * 1e9)
+        code, reason = grpc.StatusCode.OK, ""
+        try:
+            with self.admit(context) as (caller, identity):
+                told_ok = await handler(_well_formed(request), Call(identity, deadline_ns))
+                confirm(caller, identity)
+                return told_ok
+        except EntropydError as error:
+            told = answer(error, left_s=self._left_s(deadline_ns))
+            code, reason = told.code, error.reason
+            if error.fatal:
+                self._on_defect(error)
+        except asyncio.CancelledError:
+            code = grpc.StatusCode.CANCELLED
+            raise
+        except Exception as error:  # noqa: BLE001  the one catch-all of a call, and it ends the daemon
+            told = answer(InternalError(f"{method} failed"))
+            code = told.code
+            self._on_defect(error)
+        finally:
+            seconds = (self._clock_ns() - began_ns) / 1e9
+            self._observer.called(method, code.name, seconds, reason)
+        await context.abort(told.code, told.message, told.trailers)
+        raise InternalError("abort returned")  # unreachable: abort always raises
+
+    @contextmanager
+    def admit(self, context: Context) -> Iterator[tuple[Caller, Identity]]:
+        """Let one call run until the block ends; yield who makes it, and as whom.
+
+        Raises:
+            UnauthenticatedError: nobody we know.
+            OverloadError: it has as many calls running as it may.
+        """
+        caller = self._authenticator.caller(context)
+        identity = caller.identity()
+        room = self._admission
+        with room.within(self._name, self._max_calls), room.one(identity):
+            yield caller, identity
+
+    async def require(self, context: Context, role: Role) -> None:
+        """End a call here unless whoever makes it has `role`."""
+        try:
+            self._authenticator.caller(context).identity().require(role)
+        except EntropydError as error:
+            told = answer(error)
+            await context.abort(told.code, told.message, told.trailers)
+
+    def _left_s(self, deadline_ns: int | None) -> float | None:
+        return None if deadline_ns is None else (deadline_ns - self._clock_ns()) / 1e9
+
+
+def confirm(caller: Caller, identity: Identity) -> None:
+    """Let an answer out only to whom it was made for; call it before each message of a stream.
+
+    What was drawn stays recorded, and whoever has the claim can still ask for it.
+
+    Raises:
+        UnauthenticatedError: the caller was revoked while its call ran.
+        PermissionDeniedError: it lost a role that it called with, or became another tenant's.
+    """
+    if not caller.identity().covers(identity):
+        raise PermissionDeniedError(
+            "the roles of this identity were taken away while its call ran; ask again with those"
+            " that it has"
+        )
+
+
+def _well_formed(request: Request | Malformed) -> Request:
+    if isinstance(request, Malformed):
+        raise RequestError(
+            "request",
+            "its bytes are no message of this method; expected one of protos/entropyd/v1, its"
+            " texts in UTF-8 and its ids in ASCII",
+        )
+    return request
