@@ -20,7 +20,7 @@ demo: $(READY)
 
 test: $(READY)
 	./tests/setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff format --check .
