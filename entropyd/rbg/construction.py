@@ -2,7 +2,8 @@
 
 An RBG2(P) of SP 800-90C in shape: one HMAC_DRBG with SHA-512, reseeded from
 the physical source for every seed (prediction resistance), never forked. No
-full-entropy output is claimed.
+full-entropy output is claimed. Hands of one segment that are drawn together
+share a reseed, and each keeps samples of its own.
 
 This module decides nothing about entropy: the gate vouches that every seed's
 samples carry the credit that the policy asks for, and the caller brings fresh
@@ -14,17 +15,20 @@ Spec: docs/protocol.md, "RBG"; SP 800-90C, section 5.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NoReturn, Protocol
+from hmac import digest
+from typing import NoReturn, Protocol, TypeVar
 
 from entropyd.encoding import check_id, lp, u32
 from entropyd.errors import InternalError, NotInstantiatedError
-from entropyd.rbg.conditioning import SourceSamples, entropy_input
-from entropyd.rbg.hmac_drbg import HashFunction, HmacDrbg
+from entropyd.rbg.conditioning import EntropyClass, SourceSamples, condition, entropy_input
+from entropyd.rbg.hmac_drbg import MAX_NUMBER_OF_BITS_PER_REQUEST, HashFunction, HmacDrbg
 from entropyd.rbg.kat import run_known_answer_tests
 
 PERSONALIZATION_LABEL = b"entropyd/drbg/v1"
 SEED_LABEL = b"entropyd/seed/v1"
 STIR_LABEL = b"entropyd/stir/v1"
+BATCH_LABEL = b"entropyd/batch/v1"
+BATCH_SEED_LABEL = lp(b"entropyd/batch-seed/v1")
 
 # The one source of class `os`: getrandom(2), 64 bytes for every seed, which is
 # what SHA-512 can carry of it.
@@ -36,10 +40,16 @@ NONCE_BYTES = 32
 SEED_BYTES = 64
 BLINDING_BYTES = 32
 SALT_KEY_BYTES = 32
+# A seed or k_j, then r, then K.
+HAND_BYTES = SEED_BYTES + BLINDING_BYTES + SALT_KEY_BYTES
+# 512: what one request of SP 800-90A may ask for.
+HANDS_A_REQUEST = MAX_NUMBER_OF_BITS_PER_REQUEST // (8 * HAND_BYTES)
+
+T = TypeVar("T")
 
 
-class GatedSamples(Protocol):
-    """The samples of one seed, as the gate released them. Each source once a class."""
+class HandSamples(Protocol):
+    """The samples of one hand of a batch, as the gate released them. Each source once a class."""
 
     @property
     def hardware(self) -> Sequence[SourceSamples]:
@@ -50,6 +60,10 @@ class GatedSamples(Protocol):
     def cover(self) -> Sequence[SourceSamples]:
         """Hardware samples that stand in for missing user bits."""
         ...
+
+
+class GatedSamples(HandSamples, Protocol):
+    """The samples of one seed, as the gate released them. Each source once a class."""
 
     @property
     def user(self) -> Sequence[SourceSamples]:
@@ -188,18 +202,39 @@ class SeedConstruction:
             InternalError: a length is wrong. Error state.
             DrbgError: the DRBG refused. Error state.
         """
-        if self._state is not ConstructionState.READY:
-            self._refuse()
-        try:
-            if not gated or len(gated) != len(os_samples):
-                raise InternalError(
-                    f"{len(gated)} gated seeds with {len(os_samples)} samples of getrandom;"
-                    " expected as many of both, at least one"
-                )
-            return self._seed_draw(x, gated, os_samples)
-        except BaseException:
-            self.enter_error_state()
-            raise
+        return self._guarded(lambda: self._seed_draw(x, gated, os_samples))
+
+    def seed_batch(
+        self,
+        shared: GatedSamples,
+        os_samples: bytes,
+        bindings: Sequence[bytes],
+        hands: Sequence[HandSamples],
+    ) -> list[DrawSeeds]:
+        """Make the seeds of hands of one segment each, all from one reseed.
+
+        reseed(the four e_class of `shared`, LP("entropyd/batch/v1") || u32(N)),
+        then k_j, r_j, K_j of every hand, 512 hands a request. The seed of a hand
+        is HMAC-SHA-512(k_j, LP("entropyd/batch-seed/v1") || LP(X_j) ||
+        e_hardware,j || e_cover,j): who knows the generator's state still lacks
+        what the hand's own samples hold.
+
+        Args:
+            shared: what the gate released for the reseed, a seed's worth.
+            os_samples: 64 fresh bytes of getrandom.
+            bindings: X of each hand. The caller vouches that its draw has one segment.
+            hands: what the gate released for each hand, in the same order; at least one.
+
+        Returns:
+            One for each hand, in order.
+
+        Raises:
+            NotInstantiatedError: not instantiated yet, or in the error state.
+                Nothing was output; the samples must count as spent.
+            InternalError: a length is wrong. Error state.
+            DrbgError: the DRBG refused. Error state.
+        """
+        return self._guarded(lambda: self._seed_batch(shared, os_samples, bindings, hands))
 
     def stir(self, stirred: StirredSamples) -> None:
         """Mix in samples that will never be dealt from: too old, pushed out, or mistrusted.
@@ -219,23 +254,58 @@ class SeedConstruction:
             InternalError: a source stands twice in a class. Error state.
             DrbgError: the DRBG refused. Error state.
         """
-        if self._state is not ConstructionState.READY:
-            self._refuse()
-        try:
-            entropy = entropy_input(hardware=stirred.hardware, user=stirred.user)
-            self._drbg.reseed(entropy, lp(STIR_LABEL))
-        except BaseException:
-            self.enter_error_state()
-            raise
+        self._guarded(
+            lambda: self._drbg.reseed(
+                entropy_input(hardware=stirred.hardware, user=stirred.user), lp(STIR_LABEL)
+            )
+        )
 
     def enter_error_state(self) -> None:
         """Drop the DRBG's state for good; there is no output from here any more."""
         self._state = ConstructionState.ERROR
         self._drbg.enter_error_state()
 
+    def _guarded(self, operation: Callable[[], T]) -> T:
+        """Return what `operation` makes. If it fails, nothing is ever made again."""
+        if self._state is not ConstructionState.READY:
+            self._refuse()
+        try:
+            return operation()
+        except BaseException:
+            self.enter_error_state()
+            raise
+
+    def _seed_batch(
+        self,
+        shared: GatedSamples,
+        os_samples: bytes,
+        bindings: Sequence[bytes],
+        hands: Sequence[HandSamples],
+    ) -> list[DrawSeeds]:
+        if not hands or len(hands) != len(bindings):
+            raise InternalError(
+                f"{len(hands)} gated hands with {len(bindings)} bindings; expected as many of both,"
+                " at least one"
+            )
+        entropy = _seed_entropy(shared, os_samples)
+        self._drbg.reseed(entropy, lp(BATCH_LABEL) + u32(len(hands)))
+        output = b"".join(
+            self._drbg.generate(8 * HAND_BYTES * min(HANDS_A_REQUEST, len(hands) - first))
+            for first in range(0, len(hands), HANDS_A_REQUEST)
+        )
+        return [
+            _hand_seed(output[HAND_BYTES * j : HAND_BYTES * (j + 1)], x, samples)
+            for j, (x, samples) in enumerate(zip(bindings, hands, strict=True))
+        ]
+
     def _seed_draw(
         self, x: bytes, gated: Sequence[GatedSamples], os_samples: Sequence[bytes]
     ) -> DrawSeeds:
+        if not gated or len(gated) != len(os_samples):
+            raise InternalError(
+                f"{len(gated)} gated seeds with {len(os_samples)} samples of getrandom;"
+                " expected as many of both, at least one"
+            )
         binding = lp(SEED_LABEL) + lp(x)
         seeds = []
         last = len(gated) - 1
@@ -254,6 +324,16 @@ class SeedConstruction:
             f"the seed construction is in state {self._state.value}; expected ready:"
             " instantiate it, or restart the daemon if it is in its error state"
         )
+
+
+def _hand_seed(own: bytes, x: bytes, samples: HandSamples) -> DrawSeeds:
+    """Return S_j, r_j, K_j from k_j || r_j || K_j and what the hand was gated on."""
+    k, keys = own[:SEED_BYTES], own[SEED_BYTES:]
+    entropy = condition(EntropyClass.HARDWARE, samples.hardware) + condition(
+        EntropyClass.COVER, samples.cover
+    )
+    seed = digest(k, BATCH_SEED_LABEL + lp(x) + entropy, "sha512")
+    return DrawSeeds((seed,), keys[:BLINDING_BYTES], keys[BLINDING_BYTES:])
 
 
 def _seed_entropy(gated: GatedSamples, os_samples: bytes) -> bytes:

@@ -302,6 +302,56 @@ def seed_step(drbg, label, X, segments):
     }
 
 
+def batch_step(drbg, shared, hands):
+    made_of = naive.seed_batch(drbg, shared, hands)
+    return {
+        "do": "batch",
+        "shared": as_json(shared),
+        "hands": [
+            {
+                "X": X.hex(),
+                "hardware": {source: samples.hex() for source, samples in hardware.items()},
+                "cover": {source: samples.hex() for source, samples in cover.items()},
+                "seed": S.hex(),
+                "blinding": r.hex(),
+                "salt_key": K.hex(),
+            }
+            for (X, hardware, cover), (S, r, K) in zip(hands, made_of, strict=True)
+        ],
+    }
+
+
+def batch_hand(j):
+    """Return X, hardware, cover of hand j of a long batch, as docs/protocol.md makes them."""
+    samples = naive.sha512(naive.u32(j)) + naive.sha256(naive.u32(j))
+    return naive.LP(b"hand ") + naive.u32(j), {"q": samples[:54]}, {"q": samples[54:]}
+
+
+def long_batch_step(drbg, shared, size):
+    made_of = naive.seed_batch(drbg, shared, [batch_hand(j) for j in range(size)])
+    digest = naive.sha512(b"".join(S + r + K for S, r, K in made_of))
+    return {"do": "batch", "shared": as_json(shared), "made": size, "digest": digest.hex()}
+
+
+def batch_steps(drbg):
+    """Yield batches of one hand, of three, and around the 512 hands of one request."""
+    X = [naive.hand_X("acme", "table-8", str(hand), rules()) for hand in range(4)]
+
+    def hand(number, cover, devices):
+        hardware, covered, _, _ = classes(f"batch {number}", cover=cover, devices=devices)
+        return X[number], hardware, covered
+
+    yield batch_step(drbg, classes("batch of one"), [hand(0, cover=True, devices=("quantis-1",))])
+    three = [
+        hand(1, cover=False, devices=("quantis-1",)),
+        hand(2, cover=True, devices=("b", "a", "B")),
+        hand(3, cover=True, devices=("quantis-1",)),
+    ]
+    yield batch_step(drbg, classes("batch of three", user=False, cover=False), three)
+    for size in (511, 512, 513, 1000, 1024, 1025):
+        yield long_batch_step(drbg, classes(f"batch of {size}"), size)
+
+
 def seed_run():
     origin, nonce = "entropyd.example/vectors", made("nonce", 32)
     start = classes("instantiate", cover=False, user=False, devices=("quantis-2", "quantis-1"))
@@ -320,6 +370,7 @@ def seed_run():
         steps.append({"do": "stir"} | as_json((hardware, {}, user, {})))
     three = [classes("a"), classes("b", cover=False), classes("c", devices=("b", "a", "B"))]
     steps.append(seed_step(drbg, "second", X[1], three))
+    steps += batch_steps(drbg)
     steps.append(seed_step(drbg, "third", X[2], [classes("third")]))
     return {
         "origin": origin,

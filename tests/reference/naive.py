@@ -157,6 +157,38 @@ def seed_draw(drbg, X, segments):
     return seeds, r, K
 
 
+def seed_batch(drbg, shared, hands):
+    """Return [(S_j, r_j, K_j), ...].
+
+    `shared` holds the four dictionaries of sources of the shared reseed,
+    `hands` for each hand X and two dictionaries: hardware, cover.
+    """
+    hardware, cover, user, os = shared
+    drbg.reseed(
+        entropy_input(hardware, cover, user, os), LP(b"entropyd/batch/v1") + u32(len(hands))
+    )
+    output = b""
+    left = len(hands)
+    while left > 512:
+        output = output + drbg.generate(128 * 512)
+        left = left - 512
+    output = output + drbg.generate(128 * left)
+    made = []
+    for j, (X, hardware, cover) in enumerate(hands):
+        k = output[128 * j : 128 * j + 64]
+        r = output[128 * j + 64 : 128 * j + 96]
+        K = output[128 * j + 96 : 128 * j + 128]
+        S = hmac_sha512(
+            k,
+            LP(b"entropyd/batch-seed/v1")
+            + LP(X)
+            + e_class("hardware", hardware)
+            + e_class("cover", cover),
+        )
+        made.append((S, r, K))
+    return made
+
+
 def stir(drbg, hardware, user=None):
     """Mix samples that nothing will be dealt from into the state.
 

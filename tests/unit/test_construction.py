@@ -76,6 +76,27 @@ class ByHand:
             parts.append(hashlib.sha512(message).digest())
         return b"".join(parts)
 
+    def generate(self, count):
+        output = b""
+        while len(output) < count:
+            self.V = hmac.new(self.K, self.V, "sha512").digest()
+            output += self.V
+        self.update(b"")
+        return output[:count]
+
+    def batch(self, shared, os_samples, bindings, hands):
+        label = prefixed(b"entropyd/batch/v1") + struct.pack(">I", len(hands))
+        self.update(self.entropy(shared, os_samples) + label)
+        output = b"".join(
+            self.generate(128 * min(512, len(hands) - first)) for first in range(0, len(hands), 512)
+        )
+        for number, (x, samples) in enumerate(zip(bindings, hands, strict=True)):
+            own = output[128 * number :][:128]
+            message = prefixed(b"entropyd/batch-seed/v1") + prefixed(x)
+            message += self.entropy(samples, b"")[:128]
+            seed = hmac.new(own[:64], message, "sha512").digest()
+            yield DrawSeeds((seed,), own[64:96], own[96:])
+
     def stir(self, samples):
         self.update(self.entropy(samples, b"") + prefixed(b"entropyd/stir/v1"))
 
@@ -322,3 +343,60 @@ def test_texts_hold_no_secret():
     """Seeds and keys are in no repr."""
     drawn = ready().seed_draw(X, SEEDS, OS[:3])
     assert repr(drawn) == "DrawSeeds()"
+
+
+# --- batches -----------------------------------------------------------------
+
+
+def batch_of(count):
+    """Return bindings and samples of so many hands."""
+    bindings = [b"hand %d" % number for number in range(count)]
+    return bindings, [replace(SEEDS[number % 3], user=()) for number in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 512, 513])
+def test_a_batch_equals_the_computation_by_hand(count):
+    """One reseed for all, a request for every 512, a seed from each hand's own samples."""
+    construction, by_hand = ready(), ByHand(ORIGIN, FIRST, OS[0], NONCE)
+    made = construction.seed_batch(SEEDS[0], OS[0], *batch_of(count))
+    assert list(by_hand.batch(SEEDS[0], OS[0], *batch_of(count))) == made
+    # And what comes after it goes on from where it ended.
+    expected = by_hand.seed_draw(X, SEEDS[1:2], OS[1:2])
+    assert expected == construction.seed_draw(X, SEEDS[1:2], OS[1:2])
+
+
+@pytest.mark.parametrize("change", ["shared", "os", "hardware", "cover", "binding"])
+def test_what_a_batch_is_made_from_is_in_its_seeds(change):
+    """What is shared reaches every hand, what is a hand's own that hand alone."""
+    bindings, hands = batch_of(3)
+    shared, fresh = SEEDS[0], OS[0]
+    before = ready().seed_batch(shared, fresh, bindings, hands)
+    match change:
+        case "shared":
+            shared = replace(shared, user=(("zoe", b"y"),))
+        case "os":
+            fresh = OS[1]
+        case "binding":
+            bindings[1] += b"!"
+        case _:
+            hands[1] = replace(hands[1], **{change: (("quantis", b"other"),)})
+    after = ready().seed_batch(shared, fresh, bindings, hands)
+    changed = [old.seeds != new.seeds for old, new in zip(before, after, strict=True)]
+    keys = [old.blinding != new.blinding for old, new in zip(before, after, strict=True)]
+    of_all = change in {"shared", "os"}
+    assert changed == [of_all, True, of_all]
+    assert keys == [of_all] * 3
+
+
+@pytest.mark.parametrize(
+    ("bindings", "hands"),
+    [([], []), ([X], []), ([X], [SEEDS[0], SEEDS[1]]), ([X], [Samples((("q", b""),))])],
+)
+def test_a_malformed_batch_latches(bindings, hands):
+    """No hands, not as many as bindings, or a source without samples: a defect, and the end."""
+    construction = ready()
+    with pytest.raises(InternalError):
+        construction.seed_batch(SEEDS[0], OS[0], bindings, hands)
+    assert construction.state is ConstructionState.ERROR
+    with pytest.raises(NotInstantiatedError):
+        construction.seed_batch(SEEDS[0], OS[0], [X], [SEEDS[0]])

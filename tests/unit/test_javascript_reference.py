@@ -45,7 +45,7 @@ HAND = {
     *("contribution_leaves_sorted", "contribution_leaf_hashes_sorted"),
 }
 OPENED = {"leaf_index", "item", "card", "salt", "path"}
-SEEDS = {"seeds", "blinding", "salt_key"}
+SEEDS = {"seeds", "seed", "blinding", "salt_key", "digest"}
 # List of a file -> the results of each of its vectors, where they are always the same.
 FIXED = {
     "tries": ["result"],
@@ -87,7 +87,8 @@ def results_of(content):
             yield from ((opened, field) for field in sorted(opened.keys() & OPENED))
     for run in content.get("runs", []):
         for step in run["steps"]:
-            yield from ((step, field) for field in sorted(step.keys() & SEEDS))
+            for made in (step, *step.get("hands", ())):
+                yield from ((made, field) for field in sorted(made.keys() & SEEDS))
     for name, fields in FIXED.items():
         for vector in content.get(name, []):
             yield from ((vector, field) for field in fields)
@@ -428,6 +429,12 @@ def chosen_run(number):
             user = {f"{choose.of(['t', 'T-2'])} {name}": data for name, data in user.items()}
             naive.stir(drbg, hardware, user)
             steps.append({"do": "stir"} | make_vectors.as_json((hardware, {}, user, {})))
+        elif choose.below(3) == 0:
+            hands = [
+                (naive.hand_X("t", "t", str(j), b"r=1\n"), *four()[:2])
+                for j in range(1 + choose.below(4))
+            ]
+            steps.append(make_vectors.batch_step(drbg, four(), hands))
         else:
             X = naive.hand_X("t", "t", str(step), b"r=1\n")
             segments = [four() for _ in range(1 + choose.below(3))]
@@ -460,6 +467,9 @@ def daemon_run(run):
             construction.stir(as_samples(step))
             yield {}
             continue
+        if step["do"] == "batch":
+            yield daemon_batch(construction, step)
+            continue
         gated = [as_samples(classes) for classes in step["segments"]]
         fresh = [samples.os[0][1] for samples in gated]
         drawn = construction.seed_draw(bytes.fromhex(step["X"]), gated, fresh)
@@ -470,6 +480,22 @@ def daemon_run(run):
         }
 
 
+def daemon_batch(construction, step):
+    """Return the hands of a batch with the results that the daemon computes."""
+    shared = as_samples(step["shared"])
+    made = construction.seed_batch(
+        shared,
+        shared.os[0][1],
+        [bytes.fromhex(hand["X"]) for hand in step["hands"]],
+        [as_samples(hand) for hand in step["hands"]],
+    )
+    results = [
+        {"seed": one.seeds[0].hex(), "blinding": one.blinding.hex(), "salt_key": one.salt_key.hex()}
+        for one in made
+    ]
+    return {"hands": [hand | own for hand, own in zip(step["hands"], results, strict=True)]}
+
+
 def test_three_implementations_agree_on_20_runs_of_the_generator():
     """The daemon, the naive reference and JavaScript make the same seeds from the same samples."""
     runs = [chosen_run(number) for number in range(20)]
@@ -477,7 +503,7 @@ def test_three_implementations_agree_on_20_runs_of_the_generator():
         for step, results in zip(run["steps"], daemon_run(run), strict=True):
             agreed(step, results)
     steps = [step["do"] for run in runs for step in run["steps"]]
-    assert ("stir", "draw") in pairwise(steps)
+    assert {("stir", "draw"), ("batch", "draw"), ("draw", "batch")} <= set(pairwise(steps))
     content = {"runs": runs}
     code, lines = check("-", stdin=json.dumps(content))
     assert f"{count_results(content)} values checked, 0 differ" == lines[-1]

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from hashlib import sha512
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,12 @@ class Gated:
     user: list[SourceSamples]
 
 
+@dataclass
+class GatedHand:
+    hardware: list[SourceSamples]
+    cover: list[SourceSamples]
+
+
 def sources(classes, name):
     return [(source, unhex(samples)) for source, samples in classes[name].items()]
 
@@ -138,6 +145,9 @@ def test_production_makes_the_same_seeds(run):
         if step["do"] == "stir":
             construction.stir(gated(step))
             continue
+        if step["do"] == "batch":
+            check_batch(construction, step)
+            continue
         made = construction.seed_draw(
             unhex(step["X"]),
             [gated(classes) for classes in step["segments"]],
@@ -146,6 +156,42 @@ def test_production_makes_the_same_seeds(run):
         assert step["seeds"] == [seed.hex() for seed in made.seeds]
         assert step["blinding"] == made.blinding.hex()
         assert step["salt_key"] == made.salt_key.hex()
+
+
+def check_batch(construction, step):
+    """Make a batch, by its hands or as many as the vector says, and compare what comes out."""
+    shared = gated(step["shared"]), os_samples(step["shared"])
+    if "made" in step:
+        bindings, samples = made_hands(step["made"])
+        made = construction.seed_batch(*shared, bindings, samples)
+        joined = b"".join(one.seeds[0] + one.blinding + one.salt_key for one in made)
+        assert step["digest"] == sha512(joined).hexdigest()
+        return
+    made = construction.seed_batch(
+        *shared,
+        [unhex(hand["X"]) for hand in step["hands"]],
+        [GatedHand(sources(hand, "hardware"), sources(hand, "cover")) for hand in step["hands"]],
+    )
+    for hand, one in zip(step["hands"], made, strict=True):
+        assert (hand["seed"],) == tuple(seed.hex() for seed in one.seeds)
+        assert hand["blinding"] == one.blinding.hex()
+        assert hand["salt_key"] == one.salt_key.hex()
+
+
+def made_hands(count):
+    """Return the bindings and samples of section 14's long batches."""
+    hands = [make_vectors.batch_hand(number) for number in range(count)]
+    return (
+        [binding for binding, _, _ in hands],
+        [GatedHand([*hardware.items()], [*cover.items()]) for _, hardware, cover in hands],
+    )
+
+
+def test_batches_are_cut_at_512_hands():
+    """Long batches end before, at and after the end of a request, also of the second."""
+    steps = [step for run in RUNS for step in run["steps"] if step["do"] == "batch"]
+    sizes = [step.get("made") or len(step["hands"]) for step in steps]
+    assert sizes == [1, 3, 511, 512, 513, 1000, 1024, 1025]
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run["origin"])
@@ -171,12 +217,23 @@ def replay(run, last_classes):
         if step["do"] == "stir":
             hardware, _, user, _ = unhexed(step)
             naive.stir(drbg, hardware, user)
+        elif step["do"] == "batch":
+            replay_batch(drbg, step)
         else:
             segments = [last_classes] if number == len(run["steps"]) else step["segments"]
             X = unhex(step["X"])
             seeds, _, _ = naive.seed_draw(drbg, X, [unhexed(classes) for classes in segments])
             drawn.append([seed.hex() for seed in seeds])
     return drawn
+
+
+def replay_batch(drbg, step):
+    hands = [
+        (unhex(hand["X"]), dict(sources(hand, "hardware")), dict(sources(hand, "cover")))
+        for hand in step.get("hands", ())
+    ]
+    hands = hands or [make_vectors.batch_hand(number) for number in range(step["made"])]
+    naive.seed_batch(drbg, unhexed(step["shared"]), hands)
 
 
 def unhexed(classes):

@@ -193,10 +193,40 @@ function checkStep(generator, step) {
     protocol.stir(generator, classesOf({ hardware: step.hardware, user: step.user }));
     return 0;
   }
+  if (step.do === 'batch') return checkBatch(generator, step);
   if (step.do !== 'draw') throw new Error(`unknown step ${step.do}`);
   const drawn = protocol.drawSeeds(generator, hex(step.X), step.segments.map(classesOf));
   const results = { seeds: drawn.seeds, blinding: drawn.r, salt_key: drawn.k };
   return agreeOnResults(step, ['do', 'X', 'segments'], results);
+}
+
+function checkBatch(generator, step) {
+  const shared = classesOf(step.shared);
+  if (Object.hasOwn(step, 'made')) {
+    const hands = Array.from({ length: step.made }, (_, j) => madeHand(j));
+    const made = protocol.batchSeeds(generator, shared, hands);
+    const joined = Buffer.concat(made.flatMap(({ s, r, k }) => [s, r, k]));
+    return agreeOnResults(step, ['do', 'shared', 'made'], { digest: protocol.sha512(joined) });
+  }
+  agreeOnNames(step, ['do', 'shared', 'hands']);
+  const hands = step.hands.map(({ X, hardware, cover }) => ({
+    x: hex(X), ...classesOf({ hardware, cover }),
+  }));
+  return protocol.batchSeeds(generator, shared, hands).reduce((sum, { s, r, k }, j) => {
+    const results = { seed: s, blinding: r, salt_key: k };
+    return sum + agreeOnResults(step.hands[j], ['X', 'hardware', 'cover'], results);
+  }, 0);
+}
+
+/** Hand j of a batch that is too long to be written down. */
+function madeHand(j) {
+  const number = protocol.u32(j);
+  const samples = Buffer.concat([protocol.sha512(number), protocol.sha256(number)]);
+  return {
+    x: Buffer.concat([protocol.lp('hand '), number]),
+    hardware: { q: samples.subarray(0, 54) },
+    cover: { q: samples.subarray(54) },
+  };
 }
 
 // ---- rules.json --------------------------------------------------------------------------------

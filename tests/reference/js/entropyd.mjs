@@ -315,6 +315,25 @@ export function drawSeeds(generator, x, segments) {
   return { seeds, r: out.subarray(64, 96), k: out.subarray(96, 128) };
 }
 
+const HANDS_A_REQUEST = 512;
+
+/** 6.6: S, r and K of every hand; `hands` holds for each its X, hardware and cover. */
+export function batchSeeds(generator, shared, hands) {
+  insist(hands.length > 0, 'hands', 'a batch has at least one');
+  generator.reseed(entropyInput(shared), cat(lp('entropyd/batch/v1'), u32(hands.length)));
+  const outputs = [];
+  for (let j = 0; j < hands.length; j += HANDS_A_REQUEST) {
+    outputs.push(generator.generate(128 * Math.min(HANDS_A_REQUEST, hands.length - j)));
+  }
+  const out = cat(...outputs);
+  return hands.map(({ x, hardware, cover }, j) => {
+    const own = out.subarray(128 * j, 128 * j + 128);
+    const entropy = cat(condition('hardware', hardware), condition('cover', cover));
+    const s = hmacSha512(own.subarray(0, 64), lp('entropyd/batch-seed/v1'), lp(x), entropy);
+    return { s, r: own.subarray(64, 96), k: own.subarray(96) };
+  });
+}
+
 /** 6.5: only what devices and users gave is ever stirred. */
 export function stir(generator, { hardware, user }) {
   const entropy = cat(
