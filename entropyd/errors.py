@@ -245,6 +245,12 @@ class LedgerRefusedError(LedgerError):
     reason = "LEDGER_REFUSED"
 
 
+class SecretsDestroyedError(LedgerError):
+    """The hand's cards and seeds were destroyed after their retention. Its id stays spent."""
+
+    reason = "SECRETS_DESTROYED"
+
+
 class LedgerBehindAnchorError(LedgerError):
     """The ledger is not the one that its anchor saw last. Nothing may be dealt from it.
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from entropyd.config import load
-from entropyd.daemon import ledger_care
+from entropyd.daemon import ledger_care, ledger_years
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False
@@ -45,6 +45,51 @@ def restore(
     there is renamed, not removed. The master key has to be the one of the backup.
     """
     print(ledger_care.restore(load(config), source))
+
+
+@app.command()
+def check(
+    sample: Annotated[
+        int | None, typer.Option(help="Decrypt so many hands, evenly over all; else every one.")
+    ] = None,
+    config: ConfigFile = DEFAULT_CONFIG,
+) -> None:
+    """Read the ledger and its archives from the first hand to the last, and judge all of it.
+
+    Numbers without gaps, the running hash, every open hash, every spent id, every archive's
+    digest, and that secrets decrypt: some 20,000 hands a second, 50,000 with a small sample.
+    """
+    print(ledger_years.check(load(config), sample))
+
+
+@app.command()
+def archive(
+    before: Annotated[
+        str | None,
+        typer.Option(help="A month such as 2026-05; by default the latest that hot_for allows."),
+    ] = None,
+    config: ConfigFile = DEFAULT_CONFIG,
+) -> None:
+    """Move the hands of closed months from the ledger into read-only files beside it.
+
+    They are answered from there as before, and their ids stay spent. A run that is interrupted is
+    simply repeated.
+    """
+    print(ledger_years.archive(load(config), before))
+
+
+@app.command("destroy-secrets")
+def destroy_secrets(
+    before: Annotated[str, typer.Option(help="A day such as 2026-05-31.")],
+    config: ConfigFile = DEFAULT_CONFIG,
+) -> None:
+    """Destroy cards, seeds and all that decides them, of archived hands drawn before a day.
+
+    For ever: nobody can answer or replay these hands again. What is public of them remains, their
+    ids stay spent, and the destruction is an event of the ledger. Younger hands than secrets_for
+    are spared.
+    """
+    print(ledger_years.destroy_secrets(load(config), before))
 
 
 @app.command()

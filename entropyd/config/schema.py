@@ -150,6 +150,26 @@ class Ledger(Table):
         alias="min_free",
         description="a size from 1MiB to 1TiB: with less room in state_dir draws are refused",
     )
+    hot_for_ns: Annotated[int, BeforeValidator(units.duration_between("1d", "3650d"))] = Field(
+        default=35 * units.DAY,
+        alias="hot_for",
+        description="a duration from 1d to 3650d: younger hands are not archived",
+    )
+    secrets_for_ns: Annotated[int, BeforeValidator(units.duration_between("1d", "36500d"))] = Field(
+        default=400 * units.DAY,
+        alias="secrets_for",
+        description="a duration from 1d to 36500d, at least hot_for: younger secrets are not"
+        " destroyed",
+    )
+
+    @model_validator(mode="after")
+    def _keeps_what_is_hot(self) -> Self:
+        if self.secrets_for_ns < self.hot_for_ns:
+            raise ValueError(
+                f"secrets_for is {units.duration_text(self.secrets_for_ns)}; expected at least"
+                f" hot_for, {units.duration_text(self.hot_for_ns)}: what is hot keeps its secrets"
+            )
+        return self
 
 
 class Keys(Table):

@@ -1,4 +1,4 @@
-"""What an operator does to a ledger, one function a command of `entropyd ledger`.
+"""What an operator does to a ledger on a bad day, one function a command of `entropyd ledger`.
 
 Each but `back_up` holds the state directory, so none runs beside the daemon, and returns what it
 did, for people.
@@ -18,7 +18,7 @@ from entropyd.daemon.ledger import (
     set_anchor,
 )
 from entropyd.errors import ConfigError, LedgerRefusedError, RequestError
-from entropyd.ledger import backup
+from entropyd.ledger import archives, backup
 from entropyd.ledger.anchor import read_anchor
 from entropyd.ledger.contract import Event, EventKind
 from entropyd.ledger.sqlite_file import take_back_file
@@ -40,7 +40,7 @@ def back_up(config: Config, destination: Path) -> str:
     return (
         f"{destination}: {position.hands} hand(s) and {position.events} event(s), read back and"
         " sound. The master key is not in it, and without that no hand of it can be answered: keep"
-        " a copy of the key elsewhere"
+        " a copy of the key elsewhere, and of archives, which are not in it either"
     )
 
 
@@ -61,6 +61,12 @@ def restore(config: Config, source: Path) -> str:
         lines.append(f"the ledger that was there is {done.kept} now; remove it when all is well")
     with open_unanchored(config) as ledger:
         found = anchor_gap(config, ledger)
+        missing = ledger.maintain(archives.missing_archives)
+    lines += [
+        f"archive {name} is missing in {config.node.state_dir / archives.DIRECTORY_NAME}: copy it"
+        " there, until then its hands are not answered"
+        for name in missing
+    ]
     if found is not None:
         lines.append(
             f"but it {found}: restore a newer backup, or go on with this one by `entropyd ledger"

@@ -79,6 +79,8 @@ class EventKind(StrEnum):
     DAEMON_START = "daemon-start"
     DAEMON_STOP = "daemon-stop"
     LEDGER_ADOPTED = "ledger-adopted"
+    HANDS_ARCHIVED = "hands-archived"
+    SECRETS_DESTROYED = "secrets-destroyed"
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,7 @@ class Ledger(Protocol):
 
         Raises:
             LedgerUnavailableError: the store cannot be read now.
+            SecretsDestroyedError: its cards were destroyed after their retention.
             LedgerDamagedError: the record does not decrypt, or does not follow
                 from what is stored beside it.
         """

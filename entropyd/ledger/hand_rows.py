@@ -2,7 +2,7 @@
 
 Pure apart from the salt of each encryption: rows in, records or an error out.
 
-A row has two secrets. `items` seals row_digest || items, so that what stands in
+A row has two secrets. `items` seals told || items, so that what stands in
 the clear beside them (claim, provenance, time) cannot be exchanged by anybody
 without the master key. `opening` seals blinding || salt key || seeds.
 """
@@ -11,12 +11,12 @@ from hashlib import sha256
 from typing import Any
 
 from entropyd.encoding import lp
-from entropyd.errors import InternalError, LedgerDamagedError, RequestError
-from entropyd.hands.binding import hand_binding
+from entropyd.errors import InternalError
 from entropyd.hands.commitment import open_hash
-from entropyd.ledger.chain import base, next_link
+from entropyd.ledger.chain import next_link
 from entropyd.ledger.contract import HandDraft, HandRecord
 from entropyd.ledger.secrets import SecretBox
+from entropyd.ledger.stored_row import StoredRow, binding_of, row_damaged, told_digest
 
 # What SQLite returns or takes: columns of a STRICT table.
 Row = tuple[Any, ...]
@@ -60,7 +60,7 @@ def check_draft(draft: HandDraft) -> None:
         raise _broken(draft, f"the seeds are not one or more of {SEED_BYTES} bytes")
     if draft.size < 1 or len(draft.items) != ITEM_BYTES * draft.size:
         raise _broken(draft, f"the items are not {draft.size} of {ITEM_BYTES} bytes")
-    if draft.binding != _binding(draft.tenant, draft.table, draft.hand, draft.rules):
+    if draft.binding != binding_of(draft.tenant, draft.table, draft.hand, draft.rules):
         raise _broken(draft, "the binding is not that of its ids and rules")
 
 
@@ -78,7 +78,7 @@ class HandRows:
         The last column is the record's link, which follows `before`.
         """
         digest = _open_hash(draft, sequence)
-        told = _row_digest(draft.claim_digest, draft.provenance, draft.drawn_at_ns)
+        told = told_digest(draft.claim_digest, draft.provenance, draft.drawn_at_ns)
         items = self._seal(draft.binding, b"items", told + draft.items)
         opening = self._seal(
             draft.binding, b"opening", draft.blinding + draft.salt_key + draft.seeds
@@ -103,13 +103,11 @@ class HandRows:
         )
         return HandRecord(sequence, digest, _without_secrets(draft)), row
 
-    def read(self, row: Row, tenant: str, hand: str, *, with_secrets: bool) -> HandRecord:
+    def read(self, row: StoredRow, tenant: str, hand: str, *, with_secrets: bool) -> HandRecord:
         """Return the record in a row that was found for `tenant` and `hand`.
 
         Args:
-            row: columns id, tenant, table, hand, rules, sequence, claim_digest,
-                size, commitment, deck_root, seats_root, open_hash, provenance,
-                drawn_at_ns, items, opening.
+            row: as it was found.
             tenant: the tenant that was looked for.
             hand: the hand that was looked for.
             with_secrets: decrypt seeds, blinding and salt key too.
@@ -118,44 +116,38 @@ class HandRows:
             LedgerDamagedError: the row is another hand's, or its parts do not
                 follow from each other. Nothing of it is returned.
         """
-        (row_id, row_tenant, table, row_hand, rules, sequence, claim_digest, size) = row[:8]
-        (commitment, deck_root, seats_root, digest, provenance, drawn_at_ns, items, opening) = row[
-            8:
-        ]
-        where = f"hands/{row_id}"
-        if (row_tenant, row_hand) != (tenant, hand):
-            raise _damaged(where, "hand", "is not the hand whose key led here")
-        binding = _read_binding(where, tenant, table, hand, rules)
-        plain = b""
-        if with_secrets:
-            plain = self._open(binding, b"opening", opening, where)
+        if (row.tenant, row.hand) != (tenant, hand):
+            raise row_damaged(row.where, "hand", "is not the hand whose key led here")
+        binding = row.binding()
+        plain = self._open(binding, b"opening", row.opening, row.where) if with_secrets else b""
+        items = self._read_items(binding, row)
+        row.check_open_hash(binding)
+        if len(items) != ITEM_BYTES * row.size:
+            raise row_damaged(row.where, "size", "is not the number of items")
         draft = HandDraft(
             tenant=tenant,
-            table=table,
+            table=row.table,
             hand=hand,
-            rules=rules,
+            rules=row.rules,
             binding=binding,
-            claim_digest=claim_digest,
-            size=size,
-            commitment=commitment,
-            deck_root=deck_root,
-            seats_root=seats_root,
-            provenance=provenance,
-            items=self._read_items(
-                binding, items, where, _row_digest(claim_digest, provenance, drawn_at_ns)
-            ),
+            claim_digest=row.claim_digest,
+            size=row.size,
+            commitment=row.commitment,
+            deck_root=row.deck_root,
+            seats_root=row.seats_root,
+            provenance=row.provenance,
+            items=items,
             blinding=plain[:32],
             salt_key=plain[32:64],
             seeds=plain[64:],
-            drawn_at_ns=drawn_at_ns,
+            drawn_at_ns=row.drawn_at_ns,
         )
-        _check_read(where, draft, sequence, digest)
-        return HandRecord(sequence, digest, draft)
+        return HandRecord(row.sequence, row.open_hash, draft)
 
-    def _read_items(self, binding: bytes, sealed: bytes, where: str, row_digest: bytes) -> bytes:
-        plain = self._open(binding, b"items", sealed, where)
-        if plain[:HASH_BYTES] != row_digest:
-            raise _damaged(where, "claim_digest, provenance or drawn_at_ns", "was changed")
+    def _read_items(self, binding: bytes, row: StoredRow) -> bytes:
+        plain = self._open(binding, b"items", row.items, row.where)
+        if plain[:HASH_BYTES] != row.told():
+            raise row_damaged(row.where, "claim_digest, provenance or drawn_at_ns", "was changed")
         return plain[HASH_BYTES:]
 
     def _seal(self, binding: bytes, field: bytes, plaintext: bytes) -> bytes:
@@ -163,29 +155,6 @@ class HandRows:
 
     def _open(self, binding: bytes, field: bytes, sealed: bytes, where: str) -> bytes:
         return self._secrets.open(sealed, binding=binding, state=STATE, field=field, row=where)
-
-
-def stored_link(row: Row) -> bytes:
-    """Return the link of a record, or what stands for it.
-
-    Args:
-        row: columns id, link, open_hash, claim_digest, provenance, drawn_at_ns.
-    """
-    row_id, link, digest, claim_digest, provenance, drawn_at_ns = row
-    if link is not None:
-        return bytes(link)
-    return base(row_id, digest, _row_digest(claim_digest, provenance, drawn_at_ns))
-
-
-def _binding(tenant: str, table: str, hand: str, rules: bytes) -> bytes:
-    return hand_binding(tenant, table, hand, sha256(rules).digest())
-
-
-def _read_binding(where: str, tenant: str, table: str, hand: str, rules: bytes) -> bytes:
-    try:
-        return _binding(tenant, table, hand, rules)
-    except RequestError as error:
-        raise _damaged(where, error.field, "is not an id") from error
 
 
 def _open_hash(draft: HandDraft, sequence: int) -> bytes:
@@ -197,24 +166,6 @@ def _open_hash(draft: HandDraft, sequence: int) -> bytes:
         deck_root=draft.deck_root,
         seats_root=draft.seats_root,
     )
-
-
-def _check_read(where: str, draft: HandDraft, sequence: int, digest: bytes) -> None:
-    """Refuse a row whose numbers or hashes do not follow from each other."""
-    try:
-        expected = _open_hash(draft, sequence)
-    except OverflowError as error:
-        raise _damaged(where, "sequence or size", "is out of range") from error
-    if digest != expected:
-        raise _damaged(where, "open_hash", "does not follow from the row")
-    if len(draft.items) != ITEM_BYTES * draft.size:
-        raise _damaged(where, "size", "is not the number of items")
-
-
-def _row_digest(claim_digest: bytes, provenance: bytes, drawn_at_ns: int) -> bytes:
-    """Return the hash of what stands in the clear and enters neither X nor O."""
-    drawn_at = str(drawn_at_ns).encode("ascii")
-    return sha256(lp(claim_digest) + lp(provenance) + lp(drawn_at)).digest()
 
 
 def _without_secrets(draft: HandDraft) -> HandDraft:
@@ -242,10 +193,3 @@ def _without_secrets(draft: HandDraft) -> HandDraft:
 
 def _broken(draft: HandDraft, what: str) -> InternalError:
     return InternalError(f"draft of hand {draft.tenant}/{draft.hand}: {what}; nothing was written")
-
-
-def _damaged(where: str, field: str, what: str) -> LedgerDamagedError:
-    return LedgerDamagedError(
-        f"ledger row {where}, field {field}: {what}; stop, keep a copy of the directory, and"
-        " restore the last backup"
-    )

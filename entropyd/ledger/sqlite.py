@@ -17,10 +17,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock
 from typing import Self, TypeVar
 
 from entropyd.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
+from entropyd.ledger.archives import DIRECTORY_NAME, archived_link
 from entropyd.ledger.chain import Position
 from entropyd.ledger.contract import (
     Event,
@@ -31,7 +33,7 @@ from entropyd.ledger.contract import (
 )
 from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key
 from entropyd.ledger.secrets import SecretBox
-from entropyd.ledger.sqlite_batch import FIND, begin_history, record, write_notes
+from entropyd.ledger.sqlite_batch import begin_history, find_row, record, write_notes
 from entropyd.ledger.sqlite_facts import check_master_key, link_at, origin_of, position_of
 from entropyd.ledger.sqlite_file import (
     close_quietly,
@@ -57,6 +59,7 @@ class SqliteLedger:
     def __init__(self, directory: StateDirectory, rows: HandRows, *, min_free_bytes: int) -> None:
         self._directory = directory
         self._path = directory.path / FILE_NAME
+        self._archives = directory.path / DIRECTORY_NAME
         self._rows = rows
         self._min_free_bytes = min_free_bytes
         self._writer: sqlite3.Connection | None = None
@@ -127,7 +130,7 @@ class SqliteLedger:
         events: Sequence[Event],
         health_states: Sequence[tuple[str, str]],
     ) -> list[Outcome]:
-        outcomes = record(writer, self._rows, drafts) if drafts else []
+        outcomes = record(writer, self._rows, drafts, self._archives) if drafts else []
         write_notes(writer, events, health_states)
         return outcomes
 
@@ -155,11 +158,11 @@ class SqliteLedger:
 
     def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
         """Return the record of a spent hand id. See `Ledger.find`."""
-        found = self._read(FIND, (hand_key(tenant, hand),))
-        if not found:
-            # Or its row was taken away; then the next commit of this id says so.
+        key = hand_key(tenant, hand)
+        row = self._ask(lambda reader: find_row(reader, key, self._archives))
+        if row is None:
             return None
-        return self._rows.read(found[0], tenant, hand, with_secrets=with_secrets)
+        return self._rows.read(row, tenant, hand, with_secrets=with_secrets)
 
     def probe(self) -> None:
         """Return if a commit can be expected to succeed. See `Ledger.probe`."""
@@ -195,7 +198,9 @@ class SqliteLedger:
 
     def link_at(self, number: int) -> bytes | None:
         """Return the link of the ledger's hand `number`, None if it is not there. Any thread."""
-        return self._ask(lambda reader: link_at(reader, number))
+        return self._ask(
+            lambda reader: link_at(reader, number) or archived_link(reader, self._archives, number)
+        )
 
     def origin(self) -> str:
         """Return which history this is, in hex. Any thread."""
@@ -209,6 +214,15 @@ class SqliteLedger:
         """Remember that there is an anchor, so that its loss shows. The writer's thread."""
         with translated(self._path):
             self._connect_writer().execute("INSERT OR IGNORE INTO meta VALUES ('anchored', x'01')")
+
+    def maintain(self, work: Callable[[sqlite3.Connection, Path], T]) -> T:
+        """Let a command of an operator work on the file. The writer's thread.
+
+        Args:
+            work: gets the writing connection and the directory of the archives.
+        """
+        with translated(self._path):
+            return work(self._connect_writer(), self._archives)
 
     def adopt(self, origin: str, event: Event) -> None:
         """Go on as another history, whose first event is `event`. The writer's thread.

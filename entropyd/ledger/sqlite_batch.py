@@ -2,18 +2,21 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from entropyd.errors import LedgerDamagedError
-from entropyd.ledger.chain import EMPTY
+from entropyd.errors import InternalError
+from entropyd.ledger.archives import archived_row
 from entropyd.ledger.contract import AlreadySpent, Event, HandDraft, HandRecord, Outcome, Recorded
-from entropyd.ledger.hand_rows import HandRows, Row, hand_key, stored_link
+from entropyd.ledger.hand_rows import HandRows, Row, hand_key
+from entropyd.ledger.sqlite_facts import last_hand
+from entropyd.ledger.stored_row import StoredRow
 
-# The columns in the order in which `HandRows.read` takes them.
-FIND = """
-    SELECT h.id, t.tenant, t.name, h.hand, h.rules, h.sequence, h.claim_digest, h.size,
+# The columns of `StoredRow`; nothing but the id of a hand that is not hot any more.
+_FIND = """
+    SELECT s.hand_id, t.tenant, t.name, h.hand, h.rules, h.sequence, h.claim_digest, h.size,
            h.commitment, h.deck_root, h.seats_root, h.open_hash, h.provenance, h.drawn_at_ns,
-           h.items, h.opening
-    FROM spent s JOIN hands h ON h.id = s.hand_id JOIN tables t ON t.id = h.table_id
+           h.items, h.opening, h.link
+    FROM spent s LEFT JOIN hands h ON h.id = s.hand_id LEFT JOIN tables t ON t.id = h.table_id
     WHERE s.hand_key = ?
 """
 # The PRIMARY KEY says if the id is new: the database, not this program, has the
@@ -24,12 +27,6 @@ _INSERT_TABLE = """
     INSERT INTO tables (tenant, name, next_sequence) VALUES (?, ?, 1) RETURNING id, next_sequence
 """
 _SET_NEXT = "UPDATE tables SET next_sequence = ? WHERE id = ?"
-# Numbers and links go on from the last hand, which no archive ever takes away. The columns in the
-# order in which `stored_link` takes them.
-LAST_HAND = """
-    SELECT id, link, open_hash, claim_digest, provenance, drawn_at_ns
-    FROM hands ORDER BY id DESC LIMIT 1
-"""
 # The columns in the order in which `HandRows.write` gives them.
 _INSERT_HAND = """
     INSERT INTO hands (id, table_id, sequence, hand, rules, claim_digest, size, commitment,
@@ -40,7 +37,7 @@ _INSERT_HAND = """
 
 
 def record(
-    writer: sqlite3.Connection, rows: HandRows, drafts: Sequence[HandDraft]
+    writer: sqlite3.Connection, rows: HandRows, drafts: Sequence[HandDraft], archives: Path
 ) -> list[Outcome]:
     """Give each new hand its number and write it; find the record of each spent one.
 
@@ -50,9 +47,11 @@ def record(
 
     Raises:
         LedgerDamagedError: a spent id does not lead to its record.
+        SecretsDestroyedError: of a spent id; whoever looked it up first was told.
         sqlite3.Error: as any statement.
     """
     keys = [hand_key(draft.tenant, draft.hand) for draft in drafts]
+    # Numbers and links go on from the last hand, which no archive ever takes away.
     last_id, link = last_hand(writer)
     hand_ids = _spend(writer, keys, last_id)
     numbers = _number(writer, [d for d, hand_id in zip(drafts, hand_ids, strict=True) if hand_id])
@@ -69,15 +68,11 @@ def record(
         records.append(new)
     writer.executemany(_INSERT_HAND, written)
     return [
-        Recorded(new) if new is not None else AlreadySpent(_stored(writer, rows, key, draft))
+        Recorded(new)
+        if new is not None
+        else AlreadySpent(_stored(writer, rows, key, draft, archives))
         for new, key, draft in zip(records, keys, drafts, strict=True)
     ]
-
-
-def last_hand(connection: sqlite3.Connection) -> tuple[int, bytes]:
-    """Return id and link of the last hand, 0 and `EMPTY` where there is none."""
-    row = connection.execute(LAST_HAND).fetchone()
-    return (row[0], stored_link(row)) if row else (0, EMPTY)
 
 
 def _spend(writer: sqlite3.Connection, keys: Sequence[bytes], last_id: int) -> list[int | None]:
@@ -107,13 +102,28 @@ def _number(writer: sqlite3.Connection, drafts: Sequence[HandDraft]) -> Iterator
     return iter(numbers)
 
 
-def _stored(writer: sqlite3.Connection, rows: HandRows, key: bytes, draft: HandDraft) -> HandRecord:
-    row = writer.execute(FIND, (key,)).fetchone()
+def find_row(connection: sqlite3.Connection, key: bytes, archives: Path) -> StoredRow | None:
+    """Return the row of a spent hand, hot or archived; None if it is not spent.
+
+    Raises:
+        LedgerDamagedError: the spent id does not lead to a row.
+        LedgerUnavailableError: its archive is missing.
+        SecretsDestroyedError: its cards are gone.
+    """
+    row = connection.execute(_FIND, (key,)).fetchone()
     if row is None:
-        raise LedgerDamagedError(
-            f"ledger row spent/{key.hex()}, field hand_id: names no hand; stop, keep a copy of the"
-            " directory, and restore the last backup"
-        )
+        return None
+    if row[1] is None:
+        return archived_row(connection, archives, row[0])
+    return StoredRow(*row)
+
+
+def _stored(
+    writer: sqlite3.Connection, rows: HandRows, key: bytes, draft: HandDraft, archives: Path
+) -> HandRecord:
+    row = find_row(writer, key, archives)
+    if row is None:
+        raise InternalError(f"ledger row spent/{key.hex()}: was there and is not")
     return rows.read(row, draft.tenant, draft.hand, with_secrets=False)
 
 

@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from entropyd.errors import LedgerDamagedError
-from entropyd.ledger.chain import EMPTY, Position
-from entropyd.ledger.hand_rows import stored_link
+from entropyd.ledger.chain import EMPTY, Position, base
 from entropyd.ledger.secrets import SecretBox
+from entropyd.ledger.stored_row import told_digest
 
-# The columns of `stored_link`. One statement for both numbers, so that they are of one moment.
-_POSITION = """
-    SELECT h.id, h.link, h.open_hash, h.claim_digest, h.provenance, h.drawn_at_ns,
-           (SELECT coalesce(max(id), 0) FROM events)
-    FROM (SELECT 1) LEFT JOIN hands h ON h.id = (SELECT max(id) FROM hands)
-"""
 _LINK_OF = """
     SELECT id, link, open_hash, claim_digest, provenance, drawn_at_ns FROM hands WHERE id = ?
 """
+_LAST = """
+    SELECT id, link, open_hash, claim_digest, provenance, drawn_at_ns
+    FROM hands ORDER BY id DESC LIMIT 1
+"""
+_LAST_EVENT = "SELECT coalesce(max(id), 0) FROM events"
 _COUNTS = """
     SELECT (SELECT coalesce(max(id), 0) FROM hands), (SELECT coalesce(max(id), 0) FROM events)
 """
@@ -45,18 +44,32 @@ def facts_of(connection: sqlite3.Connection) -> Facts:
 
 
 def position_of(connection: sqlite3.Connection) -> Position:
-    """Return how far the ledger goes. Numbers go on from the last hand, which is never archived."""
-    *last, events = connection.execute(_POSITION).fetchone()
-    hands, link = (last[0], stored_link(tuple(last))) if last[0] is not None else (0, EMPTY)
+    """Return how far the ledger goes."""
+    hands, link = last_hand(connection)
+    # An event that is committed between the two is one more than the position needs: an anchor
+    # that holds it is still one that the ledger reaches.
+    (events,) = connection.execute(_LAST_EVENT).fetchone()
     return Position(hands, link, events)
 
 
+def last_hand(connection: sqlite3.Connection) -> tuple[int, bytes]:
+    """Return number and link of the last hand, 0 and `EMPTY` where there is none."""
+    row = connection.execute(_LAST).fetchone()
+    return (row[0], _link(*row)) if row else (0, EMPTY)
+
+
 def link_at(connection: sqlite3.Connection, number: int) -> bytes | None:
-    """Return the link of the ledger's hand `number`, `EMPTY` for 0, None if it is not there."""
+    """Return the link of the ledger's hand `number`, `EMPTY` for 0, None if it is not hot."""
     if number == 0:
         return EMPTY
     row = connection.execute(_LINK_OF, (number,)).fetchone()
-    return None if row is None else stored_link(row)
+    return None if row is None else _link(*row)
+
+
+def _link(  # noqa: PLR0917  the columns of a query, in its order
+    number: int, link: bytes | None, digest: bytes, claim: bytes, provenance: bytes, drawn_at: int
+) -> bytes:
+    return link or base(number, digest, told_digest(claim, provenance, drawn_at))
 
 
 def origin_of(connection: sqlite3.Connection) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from entropyd.ledger.contract import HandDraft, HandRecord
 from entropyd.ledger.hand_rows import HandRows, hand_key
+from entropyd.ledger.stored_row import StoredRow
 
 KNOWN_VERSION = 1
 
@@ -48,7 +49,11 @@ class LedgerV1:
 
     def find(self, tenant: str, hand: str, *, with_secrets: bool) -> HandRecord | None:
         row = self._connection.execute(FIND, (hand_key(tenant, hand),)).fetchone()
-        return row and self._rows.read(row, tenant, hand, with_secrets=with_secrets)
+        if row is None:
+            return None
+        return self._rows.read(
+            StoredRow._make((*row, None)), tenant, hand, with_secrets=with_secrets
+        )
 
     def record(self, drafts: Sequence[HandDraft]) -> list[int | None]:
         """Return the number of each hand at its table, None for a spent one."""
