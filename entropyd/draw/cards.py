@@ -34,6 +34,15 @@ MIN_CARDS = 2
 _TEXTS = (*(rank + suit for suit in SUITS for rank in RANKS), "X1", "X2")
 _IDS = {text: card for card, text in enumerate(_TEXTS)}
 
+# What stands for nothing in the tables below: no card has this id, no text this character.
+_NONE = 0xFF
+_FIRST_CHARACTERS = bytes(ord(text[0]) for text in _TEXTS).ljust(256, bytes([_NONE]))
+_SECOND_CHARACTERS = bytes(ord(text[1]) for text in _TEXTS).ljust(256, bytes([_NONE]))
+# Byte 0 to 0x00, byte 1 to 0xFF: which of two tables an item's low byte is looked up in.
+_SECOND_TABLE = bytes([0, _NONE]).ljust(256, b"\0")
+# An item as it is committed: four big-endian bytes, of which the first two are 0.
+_ITEM_BYTES = 4
+
 
 def card_text(card: int) -> str:
     """Return the two characters of a card, such as `As`, `Td` or `X1`.
@@ -52,10 +61,13 @@ def cards_text(cards: bytes) -> str:
     Raises:
         InternalError: there is no such card.
     """
-    try:
-        return " ".join(map(_TEXTS.__getitem__, cards))
-    except IndexError as error:
-        raise InternalError(f"card id {max(cards)}; expected 0 to {len(_TEXTS) - 1}") from error
+    # Three bytes a card, whole columns at a time: no object for a single card.
+    text = bytearray(b"   ") * len(cards)
+    text[0::3] = cards.translate(_FIRST_CHARACTERS)
+    text[1::3] = cards.translate(_SECOND_CHARACTERS)
+    if _NONE in text:
+        raise InternalError(f"card id {max(cards)}; expected 0 to {len(_TEXTS) - 1}")
+    return text[:-1].decode("ascii")
 
 
 def card_id(field: str, text: str) -> int:
@@ -137,6 +149,29 @@ class Deck:
         except IndexError as error:
             raise InternalError(f"item above {len(copies) - 1}, the last of the deck") from error
 
+    def packed_cards(self, encoded_items: bytes) -> bytes:
+        """Return the card id of each item, one byte each, without an object for a single card.
+
+        Args:
+            encoded_items: four big-endian bytes an item, as they are committed.
+
+        Raises:
+            InternalError: an item is not one of this deck's, or a part of one.
+        """
+        low, second = encoded_items[3::_ITEM_BYTES], encoded_items[2::_ITEM_BYTES]
+        high = encoded_items[0::_ITEM_BYTES] + encoded_items[1::_ITEM_BYTES]
+        cards = low.translate(_tables(self)[0])
+        # Items from 256 on come with shoes alone.
+        if any(second):
+            mask = int.from_bytes(second.translate(_SECOND_TABLE))
+            others = int.from_bytes(low.translate(_tables(self)[1]))
+            cards = (int.from_bytes(cards) & ~mask | others & mask).to_bytes(len(low))
+        if len(encoded_items) % _ITEM_BYTES or any(high) or max(second, default=0) > 1:
+            raise InternalError("items are not four bytes each, below 512")
+        if _NONE in cards:
+            raise InternalError(f"item above {self.size - 1}, the last of the deck")
+        return cards
+
     def _check_removed(self) -> None:
         deck = DECKS[self.name]
         previous = -1
@@ -165,3 +200,10 @@ class Deck:
 def _copies(deck: Deck) -> tuple[int, ...]:
     """Return the card id of every item of a deck."""
     return deck.card_ids * deck.decks
+
+
+@lru_cache(maxsize=256)
+def _tables(deck: Deck) -> tuple[bytes, bytes]:
+    """Return the card ids of items 0 to 255, and of 256 to 511, `_NONE` where there is no item."""
+    cards = bytes(_copies(deck)).ljust(512, bytes([_NONE]))
+    return cards[:256], cards[256:]

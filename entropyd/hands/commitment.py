@@ -53,7 +53,12 @@ def whole_deck_root(binding: bytes, salt_key: bytes, items: Sequence[int]) -> by
     The salt key K makes the input unguessable: without it D could be compared
     with decks that somebody suspects.
     """
-    return sha256(DECK_LABEL + lp(binding) + lp(salt_key) + lp(encode_items(items))).digest()
+    return encoded_deck_root(binding, salt_key, encode_items(items))
+
+
+def encoded_deck_root(binding: bytes, salt_key: bytes, encoded_items: bytes) -> bytes:
+    """Return D as `whole_deck_root` does, of items in the form of `encode_items`."""
+    return sha256(DECK_LABEL + lp(binding) + lp(salt_key) + lp(encoded_items)).digest()
 
 
 def card_salts(binding: bytes, salt_key: bytes, count: int) -> list[bytes]:
