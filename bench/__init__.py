@@ -5,7 +5,7 @@ use too gives absolute figures that move by half, so each row measures two
 things in turns and reports their ratio, and the CPU time of a request, which
 hardly moves. Medians throughout.
 
-    python -m bench             every row, about 8 minutes
+    python -m bench             every row, about 10 minutes
     python -m bench closed      one row
     python -m bench --quick     every row, short: to see that they run
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.daemon import BenchDaemon, dealing
 from bench.generator import Generator
-from bench.process import idle_cores, pin
+from bench.process import idle_cores, placements
 from bench.report import Figure, Line, Report, middle
 
 LEVELS = (1, 16, 64)
@@ -30,18 +30,12 @@ def run(report: Report, *, quick: bool) -> None:
     rounds, seconds = (2, 0.5) if quick else (7, 2.0)
     lines: list[Line] = []
     with dealing() as daemon, Generator(daemon) as generator:
-        everywhere = os.sched_getaffinity(0)
-        for pinned in (True, False):
-            if pinned and len(everywhere) < 2:
-                continue
-            first, *others = sorted(everywhere)
-            pin(daemon.pid, {first} if pinned else everywhere)
-            pin(generator.pid, others if pinned else everywhere)
+        for cores in placements(daemon.pid, generator.pid):
             idle = idle_cores(daemon.pid, seconds)
             lines += [
                 {
                     "in flight": level,
-                    "cores": "pinned" if pinned else "free",
+                    "cores": cores,
                     **_level(daemon, generator, level, rounds, seconds, idle),
                 }
                 for level in LEVELS

@@ -22,14 +22,16 @@ from entropyd.daemon.process import run
 from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.service import grpc_server
 
+Context = grpc.aio.ServicerContext[Any, Any]
+
 BATCHES: Counter[int] = Counter()
 
 
-async def _empty(_request: Empty, _context: grpc_server.Context) -> Empty:
+async def _empty(_request: Empty, _context: Context) -> Empty:
     return Empty()
 
 
-async def _batches(_request: bytes, _context: grpc_server.Context) -> bytes:
+async def _batches(_request: bytes, _context: Context) -> bytes:
     return json.dumps(BATCHES).encode()
 
 

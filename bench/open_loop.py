@@ -6,7 +6,7 @@ a call was due, so a stall is paid for by every call that was due in it.
 
 from bench.daemon import BenchDaemon, dealing
 from bench.generator import Generator
-from bench.process import idle_cores
+from bench.process import idle_cores, placements
 from bench.report import Line, Report
 
 # A mid-size room deals 50 hands a second, and 500 in a burst.
@@ -21,7 +21,11 @@ def run(report: Report, *, quick: bool) -> None:
     with dealing() as daemon, Generator(daemon) as generator:
         # Reading, testing, and the emulator, which no real daemon has.
         idle = idle_cores(daemon.pid, seconds / 12)
-        lines = [_rate(daemon, generator, rate, seconds, idle) for rate in RATES]
+        lines = [
+            {"cores": cores, **_rate(daemon, generator, rate, seconds, idle)}
+            for cores in placements(daemon.pid, generator.pid)
+            for rate in RATES
+        ]
     report.add("open loop", lines, *map(_sentence, lines))
 
 
@@ -50,8 +54,9 @@ def _rate(
 
 def _sentence(line: Line) -> str:
     return (
-        f"{line['per second']}/s for {line['seconds']} s: p50 {line['p50 ms']:.2f},"
-        f" p99 {line['p99 ms']:.2f}, p99.9 {line['p99.9 ms']:.2f} ms from when it was due;"
+        f"{line['per second']}/s for {line['seconds']} s, {line['cores']}:"
+        f" p50 {line['p50 ms']:.2f}, p99 {line['p99 ms']:.2f}, p99.9 {line['p99.9 ms']:.2f} ms"
+        " from when it was due;"
         f" {line['held']} held, {line['refused']} refused of {line['answered']};"
         f" {line['less idle us']:.0f} us of server CPU a call"
     )

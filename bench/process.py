@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 KIB = 1024
@@ -42,6 +42,22 @@ def pin(pid: int, cores: Collection[int]) -> None:
             os.sched_setaffinity(thread, cores)
         except ProcessLookupError:
             continue
+
+
+def placements(server: int, client: int) -> Iterator[str]:
+    """Put server and client on a core each, then leave them to the scheduler; yield which.
+
+    Threads of one interpreter that hand its lock over across cores pay for it.
+    """
+    everywhere = os.sched_getaffinity(0)
+    if len(everywhere) > 1:
+        first, *others = sorted(everywhere)
+        pin(server, {first})
+        pin(client, others)
+        yield "pinned"
+    pin(server, everywhere)
+    pin(client, everywhere)
+    yield "free"
 
 
 def memory_bytes(pid: int) -> tuple[int, int]:
