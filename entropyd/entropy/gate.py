@@ -12,11 +12,13 @@ Spec: DESIGN 5, "Gate"; SP 800-90C, section 5 (RBG2(P)).
 """
 
 from collections.abc import Sequence
+from itertools import chain, repeat
 
 from entropyd.entropy.credited import CreditedBlock
 from entropyd.entropy.gated import (
     USER_KIND,
     USERS_SOURCE_ID,
+    GatedBatch,
     GatedSeed,
     Hold,
     HoldReason,
@@ -32,7 +34,16 @@ from entropyd.entropy.user import Added, UserPlan, UserPool, UserTake
 from entropyd.entropy.user_data import UserEvent
 from entropyd.errors import InternalError
 
-__all__ = ["Gate", "GatedSeed", "Hold", "HoldReason", "SourceFacts", "SourceUse", "Stirred"]
+__all__ = [
+    "Gate",
+    "GatedBatch",
+    "GatedSeed",
+    "Hold",
+    "HoldReason",
+    "SourceFacts",
+    "SourceUse",
+    "Stirred",
+]
 
 
 class Gate:
@@ -112,6 +123,26 @@ class Gate:
         prepared = self._prepare(tenant, seeds, now_ns)
         return prepared if isinstance(prepared, Hold) else None
 
+    def check_batch(self, tenant: str, hands: int, now_ns: int) -> Hold | None:
+        """Return why `try_release_batch` would hold now, or None. Spends nothing."""
+        prepared = self._prepare(tenant, 1, now_ns, hands=hands)
+        return prepared if isinstance(prepared, Hold) else None
+
+    def fits_batch(self, hands: int) -> bool:
+        """Return whether a batch of so many hands could ever be released.
+
+        All of it must wait in the reservoir at the same time. Judged by the
+        best credit that a source has now; where none has any, nobody can say.
+        """
+        best = max(self._standings.credit.values(), default=0)
+        if best == 0:
+            return True
+        policy = self.policy
+        covered = policy.user_shortfall is not UserShortfall.IGNORE
+        samples = -(-policy.hardware_millibits // best)
+        cover = -(-policy.user_millibits // best) if covered else 0
+        return (hands + 1) * (samples + cover) <= policy.reservoir_bytes
+
     # --- what goes out --------------------------------------------------------
 
     def try_instantiate(self, now_ns: int) -> GatedSeed | Hold:
@@ -152,14 +183,30 @@ class Gate:
         prepared = self._prepare(tenant, seeds, now_ns)
         if isinstance(prepared, Hold):
             return prepared
-        plan, users = prepared
-        self._reservoir.commit(plan)
-        if users.contributions:
-            self._pools[tenant].commit(users)
-        return tuple(
-            self._seed(plan.takes[2 * number], plan.takes[2 * number + 1], take, now_ns)
-            for number, take in enumerate(users.takes)
-        )
+        return self._spend(tenant, *prepared, now_ns)
+
+    def try_release_batch(self, tenant: str, hands: int, now_ns: int) -> GatedBatch | Hold:
+        """Release the samples of hands that share a reseed, and of that reseed; or none of them.
+
+        What users gave goes into the reseed, which asks for as much of it as
+        any seed. A hand has none of its own: hardware covers all of it, unless
+        the policy ignores what users owe.
+
+        Args:
+            tenant: whose users' data is mixed in.
+            hands: how many, each of one seed, at least 1.
+            now_ns: monotonic time, in nanoseconds.
+
+        Raises:
+            InternalError: `hands` is below 1.
+        """
+        if hands < 1:
+            raise InternalError(f"a batch of {hands} hands was asked for; expected at least 1")
+        prepared = self._prepare(tenant, 1, now_ns, hands=hands)
+        if isinstance(prepared, Hold):
+            return prepared
+        shared, *own = self._spend(tenant, *prepared, now_ns)
+        return GatedBatch(shared, tuple(own))
 
     def expire(self, now_ns: int) -> None:
         """Move what grew too old to where `take_stir` finds it."""
@@ -179,11 +226,14 @@ class Gate:
 
     # --- how it decides --------------------------------------------------------
 
-    def _prepare(self, tenant: str, seeds: int, now_ns: int) -> tuple[Plan, UserPlan] | Hold:
+    def _prepare(
+        self, tenant: str, seeds: int, now_ns: int, *, hands: int = 0
+    ) -> tuple[Plan, UserPlan] | Hold:
+        """Plan what seeds take, and after them hands of a batch, to which users give nothing."""
         if seeds < 1:
             raise InternalError(f"{seeds} seeds were asked for; expected at least 1")
         policy = self.policy
-        hold = self._required_hold(seeds * policy.seed_millibits, now_ns)
+        hold = self._required_hold((seeds + hands) * policy.seed_millibits, now_ns)
         if hold is not None:
             return hold
         if not self._instantiated:
@@ -197,8 +247,9 @@ class Gate:
         missing = [max(0, policy.user_millibits - take.estimated_millibits) for take in users.takes]
         if policy.user_shortfall is UserShortfall.WAIT and any(missing):
             return _user_hold(tenant, seeds * policy.user_millibits, sum(missing))
+        missing += [policy.user_millibits] * hands
         if policy.user_shortfall is UserShortfall.IGNORE:
-            missing = [0] * seeds
+            missing = [0] * len(missing)
         # Class hardware and class cover of each seed by turns, so that the
         # oldest samples go to the first seed.
         amounts = [n for cover in missing for n in (policy.hardware_millibits, cover)]
@@ -206,6 +257,20 @@ class Gate:
         if plan is None:
             return self._hardware_hold(amounts, now_ns)
         return plan, users
+
+    def _spend(
+        self, tenant: str, plan: Plan, users: UserPlan, now_ns: int
+    ) -> tuple[GatedSeed, ...]:
+        self._reservoir.commit(plan)
+        if users.contributions:
+            self._pools[tenant].commit(users)
+        takes = zip(plan.takes[0::2], plan.takes[1::2], strict=True)
+        return tuple(
+            self._seed(hardware, cover, given, now_ns)
+            for (hardware, cover), given in zip(
+                takes, chain(users.takes, repeat(None)), strict=False
+            )
+        )
 
     def _plan_users(self, tenant: str, seeds: int, now_ns: int) -> UserPlan:
         pool = self._pools.get(tenant)

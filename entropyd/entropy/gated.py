@@ -80,6 +80,19 @@ class GatedSeed:
 
 
 @dataclass(frozen=True, slots=True)
+class GatedBatch:
+    """The samples of hands that share a reseed, released by the gate and spent.
+
+    Attributes:
+        shared: of the reseed, users' data among them.
+        hands: each hand's own, in order. None has users' data.
+    """
+
+    shared: GatedSeed
+    hands: tuple[GatedSeed, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Stirred:
     """Samples that left undealt and are to be stirred into the DRBG. Secret.
 

@@ -84,6 +84,94 @@ def held(gate, seeds=1, now=NOW):
     return hold
 
 
+# --- batches -------------------------------------------------------------------------
+
+
+def batch_released(gate, hands, now=NOW):
+    answer = gate.try_release_batch(TENANT, hands, now)
+    assert not isinstance(answer, Hold), answer
+    return answer
+
+
+def batch_held(gate, hands, now=NOW):
+    """Return the hold of a batch, which `check_batch` foretells and which spends nothing."""
+    before = gate.level_millibits(now), gate.user_millibits(TENANT, now)
+    hold = gate.try_release_batch(TENANT, hands, now)
+    assert isinstance(hold, Hold), hold
+    assert hold == gate.check_batch(TENANT, hands, now)
+    assert before == (gate.level_millibits(now), gate.user_millibits(TENANT, now))
+    return hold
+
+
+def sizes(seed):
+    return [sum(len(samples) for _, samples in part) for part in (seed.hardware, seed.cover)]
+
+
+def test_a_batch_costs_a_seed_more_than_its_hands():
+    """Three hands are four seeds of 96 samples, no sample twice, in order of arrival."""
+    gate = gate_with(samples=4 * 96)
+    assert gate.check_batch(TENANT, 3, NOW) is None
+    batch = batch_released(gate, 3)
+    assert [sizes(seed) for seed in (batch.shared, *batch.hands)] == [[54, 42]] * 4
+    parts = [part for seed in (batch.shared, *batch.hands) for part in (seed.hardware, seed.cover)]
+    assert COUNTER[: 4 * 96] == b"".join(samples for part in parts for _, samples in part)
+    assert gate.level_millibits(NOW) == 0
+
+
+def test_a_batch_gets_all_or_none():
+    """One sample less than four seeds hold a batch of three; two can be had."""
+    gate = gate_with(samples=4 * 96 - 1)
+    hold = batch_held(gate, 3)
+    assert (hold.why, hold.available_millibits) == (HoldReason.HARDWARE_SHORT, 383 * 6000)
+    assert hold.needed_millibits == hold.available_millibits + 1
+    assert len(batch_released(gate, 2).hands) == 2
+
+
+def test_users_give_to_what_a_batch_shares():
+    """Their data covers the reseed; every hand is covered by hardware for all of it."""
+    gate = gate_with(samples=54 + 2 * 96)
+    four_users(gate)
+    batch = batch_released(gate, 2)
+    assert [sizes(seed) for seed in (batch.shared, *batch.hands)] == [[54, 0], [54, 42], [54, 42]]
+    assert len(batch.shared.user) == 4
+    assert [seed.user for seed in batch.hands] == [(), ()]
+    assert {use.entropy_class for seed in batch.hands for use in seed.uses} == {"hardware", "cover"}
+    assert gate.user_millibits(TENANT, NOW) == 0
+
+
+def test_a_batch_waits_for_the_users_of_its_reseed():
+    """Under `wait` it needs what one seed needs of them; hardware covers its hands."""
+    gate = gate_with(samples=54 + 2 * 96, user_shortfall=UserShortfall.WAIT)
+    hold = batch_held(gate, 2)
+    assert (hold.why, hold.needed_millibits) == (HoldReason.USER_SHORT, 249_000)
+    four_users(gate)
+    assert [sizes(seed) for seed in batch_released(gate, 2).hands] == [[54, 42]] * 2
+
+
+def test_a_batch_under_ignore_has_no_cover():
+    """The policy that asks users for nothing asks hardware for nothing in their place."""
+    gate = gate_with(samples=3 * 54, user_shortfall=UserShortfall.IGNORE)
+    batch = batch_released(gate, 2)
+    assert [sizes(seed) for seed in (batch.shared, *batch.hands)] == [[54, 0]] * 3
+
+
+@pytest.mark.parametrize("hands", [0, -1])
+def test_a_batch_has_at_least_one_hand(hands):
+    with pytest.raises(InternalError, match="expected at least 1"):
+        gate_with(samples=960).try_release_batch(TENANT, hands, NOW)
+
+
+def test_a_batch_that_no_reservoir_holds_is_known_before():
+    """96 samples a seed, one seed more than hands; nobody can say where no source has credit."""
+    gate = gate_with(reservoir_bytes=128 * 1024)
+    most = 128 * 1024 // 96 - 1
+    assert [True, False] == [gate.fits_batch(hands) for hands in (most, most + 1)]
+    ignoring = gate_with(reservoir_bytes=128 * 1024, user_shortfall=UserShortfall.IGNORE)
+    most = 128 * 1024 // 54 - 1
+    assert [True, False] == [ignoring.fits_batch(hands) for hands in (most, most + 1)]
+    assert gate_with(sources=(), instantiated=False).fits_batch(10**6)
+
+
 # --- what a seed costs ---------------------------------------------------------------
 
 
