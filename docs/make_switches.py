@@ -94,6 +94,8 @@ OUTCOME = {
     "http.address": "no: where metrics are read",
     "ledger.anchor": "no: it only refuses a ledger that lost hands",
     "ledger.min_free": "no: it only refuses draws",
+    "ledger.hot_for": "no: when hands may be moved to an archive",
+    "ledger.secrets_for": "no: when the secrets of hands that were dealt may be destroyed",
     "keys.at_rest": "no: it encrypts what was drawn",
     "log.level": "no",
     "log.format": "no",
