@@ -163,6 +163,12 @@ class UnauthenticatedError(EntropydError):
     reason = "IDENTITY_UNKNOWN"
 
 
+class WrongNodeError(EntropydError):
+    """The table is served by another node. Nothing was drawn here, and nothing may be."""
+
+    reason = "WRONG_NODE"
+
+
 class PermissionDeniedError(EntropydError):
     """The caller's identity lacks the role that this method asks for."""
 

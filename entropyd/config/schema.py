@@ -24,7 +24,16 @@ from pydantic import (
 
 from entropyd import units
 from entropyd.config.endpoints import TcpEndpoint, parse_local_tcp
-from entropyd.config.values import Id, Table, check_place, in_production, parse_path, place_path
+from entropyd.config.values import (
+    Id,
+    Table,
+    check_place,
+    in_production,
+    parse_id,
+    parse_path,
+    place_path,
+    refuse_twice,
+)
 
 # Strength 256 and the 64-bit margin of SP 800-90C; SHA-512 conditioning carries 512.
 MIN_HARDWARE_BITS = 320
@@ -48,6 +57,25 @@ class Node(Table):
         default=Path("/var/lib/entropyd"),
         description="a directory for the ledger and its lock, of this daemon alone",
     )
+    serves_tables: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        default=("*",),
+        description='a list of tables, each an id or the beginning of ids and "*", such as'
+        ' "dc1/*": hands of others are not drawn here',
+    )
+
+    @field_validator("serves_tables")
+    @classmethod
+    def _are_tables(cls, tables: tuple[str, ...]) -> tuple[str, ...]:
+        if not tables:
+            raise ValueError('is empty; expected at least one table, or ["*"] for all')
+        refuse_twice(tables)
+        for table in tables:
+            if not table or "*" in table[:-1]:
+                raise ValueError(
+                    f'holds "{table}"; expected an id, or the beginning of ids and "*"'
+                )
+            parse_id(table)
+        return tables
 
     @field_validator("name")
     @classmethod

@@ -47,6 +47,7 @@ from entropyd.rbg.kat import run_known_answer_tests
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.intake import Intake
 from entropyd.runtime.reader import Report
+from entropyd.runtime.served_tables import ServedTables
 from entropyd.runtime.supervisor import Supervisor
 from entropyd.runtime.writer import GroupCommitWriter
 from entropyd.service import grpc_server
@@ -154,6 +155,7 @@ class Daemon:
             wall_ns=time.time_ns,
             max_waiters=config.gate.max_waiters,
             tenants=len(self._tenants),
+            tables=ServedTables(config.node.serves_tables),
         )
         self._intake = Intake(
             gate=self._gate,

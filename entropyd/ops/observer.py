@@ -20,6 +20,7 @@ REFUSAL_CODES = frozenset(
         "PERMISSION_DENIED",
         "UNAUTHENTICATED",
         "NOT_FOUND",
+        "FAILED_PRECONDITION",
         "RESOURCE_EXHAUSTED",
         "UNAVAILABLE",
         "DATA_LOSS",

@@ -35,6 +35,7 @@ from entropyd.rbg.construction import SeedConstruction
 from entropyd.runtime.drawer import Describe, Drawer
 from entropyd.runtime.fill_rate import FillRate
 from entropyd.runtime.orders import Dealt, DrawOrder, judge
+from entropyd.runtime.served_tables import ServedTables
 from entropyd.runtime.waiters import WaiterQueue
 
 # A turn of the loop draws this many hands before it lets readers, commits and callers run: about
@@ -121,6 +122,7 @@ class Dealer:
         wall_ns: Callable[[], int],
         max_waiters: int,
         tenants: int,
+        tables: ServedTables | None = None,
     ) -> None:
         """Make a dealer.
 
@@ -137,7 +139,9 @@ class Dealer:
             wall_ns: wall clock, for claims only.
             max_waiters: most callers waiting in all.
             tenants: how many tenants share the queue, at least 1.
+            tables: whose hands are drawn here; by default all.
         """
+        self._tables = tables or ServedTables()
         self._gate = gate
         self._drawer = Drawer(construction, describe=describe, os_random=os_random, wall_ns=wall_ns)
         self._hands = hands
@@ -204,6 +208,7 @@ class Dealer:
 
         Raises:
             HandSpentError: drawn with another claim or other parameters; nothing was drawn.
+            WrongNodeError: never drawn here, and its table is another node's; nothing was drawn.
             EntropyHoldError: the gate did not open in time; nothing was spent.
             OverloadError: too many wait, in the queue or for this hand; nothing was spent.
             ShuttingDownError: the daemon drains, and the hand was never drawn; nothing was spent.
@@ -252,20 +257,25 @@ class Dealer:
             return Dealt(judged, replayed=True)
         return Dealt(outcome.record, replayed=False)
 
-    def find(self, tenant: str, hand: str) -> HandRecord:
-        """Return the record of a hand, never drawing.
+    def find(self, tenant: str, table: str, hand: str) -> HandRecord:
+        """Return the record of a hand, never drawing. It may have been drawn at another table.
 
         Raises:
+            WrongNodeError: never drawn here, and `table` is another node's.
             HandNotFoundError: never drawn here.
         """
         record = self._hands.find(tenant, hand)
         if record is None:
+            self._tables.require(table)
             raise HandNotFoundError(f"hand {hand!r} was never drawn here; Shuffle draws it")
         return record
 
     def _enqueue(self, order: DrawOrder) -> _Waiter:
         if self._draining:
             raise ShuttingDownError("the daemon is stopping; ask again when it is back")
+        # Here and not where a call comes in: a hand that was drawn when its table was still served
+        # is answered for ever, for no other node can.
+        self._tables.require(order.table)
         if not self._queue.has_room(order.tenant):
             raise self._overload_error(len(self._queue), order.tenant)
         self._require_ledger()

@@ -40,6 +40,7 @@ from entropyd.errors import (
     SourceError,
     UnauthenticatedError,
     VerificationError,
+    WrongNodeError,
 )
 
 ERROR_DOMAIN = "entropyd"
@@ -59,6 +60,7 @@ TABLE: tuple[tuple[type[EntropydError], grpc.StatusCode], ...] = (
     (PermissionDeniedError, grpc.StatusCode.PERMISSION_DENIED),
     (HandSpentError, grpc.StatusCode.ALREADY_EXISTS),
     (HandNotFoundError, grpc.StatusCode.NOT_FOUND),
+    (WrongNodeError, grpc.StatusCode.FAILED_PRECONDITION),
     (SecretsDestroyedError, grpc.StatusCode.FAILED_PRECONDITION),
     (EntropyHoldError, grpc.StatusCode.UNAVAILABLE),
     (ShuttingDownError, grpc.StatusCode.UNAVAILABLE),

@@ -88,7 +88,7 @@ class ShuffleCore:
         form = hand_binding(tenant, key.table, key.hand, b"")
         if not auditing:
             claim_digest(form, request.claim)
-        record = self._dealer.find(tenant, key.hand)
+        record = self._dealer.find(tenant, key.table, key.hand)
         binding = hand_binding(tenant, key.table, key.hand, rules_hash(record.draft.rules))
         if not auditing:
             judge(record, binding, claim_digest(binding, request.claim))

@@ -32,7 +32,9 @@ class ShuffleServiceStub:
     been dealt yet, a hand dealt card by card is the better form.
 
     Every error carries google.rpc.ErrorInfo with domain "entropyd"; only UNAVAILABLE may be retried,
-    and is always safe to retry with the same request.
+    and is always safe to retry with the same request. Every method may answer UNAUTHENTICATED (who
+    calls is not known, or not any more) and PERMISSION_DENIED (it lacks the role); whoever is revoked
+    while a call runs gets these instead of the answer, and what was drawn stays recorded.
     """
 
     def __init__(self, channel):
@@ -60,7 +62,9 @@ class ShuffleServiceServicer:
     been dealt yet, a hand dealt card by card is the better form.
 
     Every error carries google.rpc.ErrorInfo with domain "entropyd"; only UNAVAILABLE may be retried,
-    and is always safe to retry with the same request.
+    and is always safe to retry with the same request. Every method may answer UNAUTHENTICATED (who
+    calls is not known, or not any more) and PERMISSION_DENIED (it lacks the role); whoever is revoked
+    while a call runs gets these instead of the answer, and what was drawn stays recorded.
     """
 
     def Shuffle(self, request, context):
@@ -71,7 +75,9 @@ class ShuffleServiceServicer:
         Errors: INVALID_ARGUMENT (nothing spent; google.rpc.BadRequest names the field), UNAVAILABLE
         (held: google.rpc.RetryInfo and the trailer grpc-retry-pushback-ms say when to ask again),
         RESOURCE_EXHAUSTED (too many callers wait), ALREADY_EXISTS (the hand was drawn with another
-        claim or other parameters), PERMISSION_DENIED, DATA_LOSS (the ledger is damaged).
+        claim or other parameters), FAILED_PRECONDITION (reason WRONG_NODE: never drawn here, and the
+        table is served by another node; reason SECRETS_DESTROYED: drawn, and its cards were destroyed
+        after their retention), PERMISSION_DENIED, DATA_LOSS (the ledger is damaged).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -81,7 +87,8 @@ class ShuffleServiceServicer:
         """GetShuffle returns a stored deck and never draws. It needs the claim, or the audit role; every
         read is recorded.
 
-        Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim).
+        Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
+        FAILED_PRECONDITION (as for Shuffle).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -115,7 +122,9 @@ class ShuffleService:
     been dealt yet, a hand dealt card by card is the better form.
 
     Every error carries google.rpc.ErrorInfo with domain "entropyd"; only UNAVAILABLE may be retried,
-    and is always safe to retry with the same request.
+    and is always safe to retry with the same request. Every method may answer UNAUTHENTICATED (who
+    calls is not known, or not any more) and PERMISSION_DENIED (it lacks the role); whoever is revoked
+    while a call runs gets these instead of the answer, and what was drawn stays recorded.
     """
 
     @staticmethod

@@ -33,7 +33,9 @@ class ShuffleServiceStub:
     been dealt yet, a hand dealt card by card is the better form.
 
     Every error carries google.rpc.ErrorInfo with domain "entropyd"; only UNAVAILABLE may be retried,
-    and is always safe to retry with the same request.
+    and is always safe to retry with the same request. Every method may answer UNAUTHENTICATED (who
+    calls is not known, or not any more) and PERMISSION_DENIED (it lacks the role); whoever is revoked
+    while a call runs gets these instead of the answer, and what was drawn stays recorded.
     """
 
     @_typing.overload
@@ -48,13 +50,16 @@ class ShuffleServiceStub:
     Errors: INVALID_ARGUMENT (nothing spent; google.rpc.BadRequest names the field), UNAVAILABLE
     (held: google.rpc.RetryInfo and the trailer grpc-retry-pushback-ms say when to ask again),
     RESOURCE_EXHAUSTED (too many callers wait), ALREADY_EXISTS (the hand was drawn with another
-    claim or other parameters), PERMISSION_DENIED, DATA_LOSS (the ledger is damaged).
+    claim or other parameters), FAILED_PRECONDITION (reason WRONG_NODE: never drawn here, and the
+    table is served by another node; reason SECRETS_DESTROYED: drawn, and its cards were destroyed
+    after their retention), PERMISSION_DENIED, DATA_LOSS (the ledger is damaged).
     """
     GetShuffle: _grpc.UnaryUnaryMultiCallable[_shuffle_service_pb2.GetShuffleRequest, _shuffle_service_pb2.GetShuffleResponse]
     """GetShuffle returns a stored deck and never draws. It needs the claim, or the audit role; every
     read is recorded.
 
-    Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim).
+    Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
+    FAILED_PRECONDITION (as for Shuffle).
     """
 
 @_typing.type_check_only
@@ -65,7 +70,9 @@ class ShuffleServiceAsyncStub(ShuffleServiceStub):
     been dealt yet, a hand dealt card by card is the better form.
 
     Every error carries google.rpc.ErrorInfo with domain "entropyd"; only UNAVAILABLE may be retried,
-    and is always safe to retry with the same request.
+    and is always safe to retry with the same request. Every method may answer UNAUTHENTICATED (who
+    calls is not known, or not any more) and PERMISSION_DENIED (it lacks the role); whoever is revoked
+    while a call runs gets these instead of the answer, and what was drawn stays recorded.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -77,13 +84,16 @@ class ShuffleServiceAsyncStub(ShuffleServiceStub):
     Errors: INVALID_ARGUMENT (nothing spent; google.rpc.BadRequest names the field), UNAVAILABLE
     (held: google.rpc.RetryInfo and the trailer grpc-retry-pushback-ms say when to ask again),
     RESOURCE_EXHAUSTED (too many callers wait), ALREADY_EXISTS (the hand was drawn with another
-    claim or other parameters), PERMISSION_DENIED, DATA_LOSS (the ledger is damaged).
+    claim or other parameters), FAILED_PRECONDITION (reason WRONG_NODE: never drawn here, and the
+    table is served by another node; reason SECRETS_DESTROYED: drawn, and its cards were destroyed
+    after their retention), PERMISSION_DENIED, DATA_LOSS (the ledger is damaged).
     """
     GetShuffle: _aio.UnaryUnaryMultiCallable[_shuffle_service_pb2.GetShuffleRequest, _shuffle_service_pb2.GetShuffleResponse]  # type: ignore[assignment]
     """GetShuffle returns a stored deck and never draws. It needs the claim, or the audit role; every
     read is recorded.
 
-    Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim).
+    Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
+    FAILED_PRECONDITION (as for Shuffle).
     """
 
 class ShuffleServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -93,7 +103,9 @@ class ShuffleServiceServicer(metaclass=_abc_1.ABCMeta):
     been dealt yet, a hand dealt card by card is the better form.
 
     Every error carries google.rpc.ErrorInfo with domain "entropyd"; only UNAVAILABLE may be retried,
-    and is always safe to retry with the same request.
+    and is always safe to retry with the same request. Every method may answer UNAUTHENTICATED (who
+    calls is not known, or not any more) and PERMISSION_DENIED (it lacks the role); whoever is revoked
+    while a call runs gets these instead of the answer, and what was drawn stays recorded.
     """
 
     @_abc_1.abstractmethod
@@ -109,7 +121,9 @@ class ShuffleServiceServicer(metaclass=_abc_1.ABCMeta):
         Errors: INVALID_ARGUMENT (nothing spent; google.rpc.BadRequest names the field), UNAVAILABLE
         (held: google.rpc.RetryInfo and the trailer grpc-retry-pushback-ms say when to ask again),
         RESOURCE_EXHAUSTED (too many callers wait), ALREADY_EXISTS (the hand was drawn with another
-        claim or other parameters), PERMISSION_DENIED, DATA_LOSS (the ledger is damaged).
+        claim or other parameters), FAILED_PRECONDITION (reason WRONG_NODE: never drawn here, and the
+        table is served by another node; reason SECRETS_DESTROYED: drawn, and its cards were destroyed
+        after their retention), PERMISSION_DENIED, DATA_LOSS (the ledger is damaged).
         """
 
     @_abc_1.abstractmethod
@@ -121,7 +135,8 @@ class ShuffleServiceServicer(metaclass=_abc_1.ABCMeta):
         """GetShuffle returns a stored deck and never draws. It needs the claim, or the audit role; every
         read is recorded.
 
-        Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim).
+        Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
+        FAILED_PRECONDITION (as for Shuffle).
         """
 
 def add_ShuffleServiceServicer_to_server(servicer: ShuffleServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

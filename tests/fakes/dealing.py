@@ -26,6 +26,7 @@ from entropyd.ledger.contract import Event, HandDraft, Ledger, Outcome
 from entropyd.rbg.construction import SeedConstruction
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.orders import Dealt, DrawOrder
+from entropyd.runtime.served_tables import ServedTables
 from entropyd.service.provenance import encode_provenance
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.manual_time import ManualClock
@@ -165,6 +166,7 @@ class Table:
         tenants: int = 1,
         source: SourceFacts = QUANTIS,
         instantiate: bool = True,
+        tables: tuple[str, ...] = ("*",),
         **policy: Any,
     ) -> None:
         self.clock = ManualClock()
@@ -196,6 +198,7 @@ class Table:
             wall_ns=self.clock.wall_ns,
             max_waiters=max_waiters,
             tenants=tenants,
+            tables=ServedTables(tables),
         )
 
     def _describe(self, seeds: Sequence[GatedSeed], wall_ns: int) -> bytes:

@@ -538,6 +538,28 @@ def test_the_fingerprint_is_of_the_settings_and_not_of_the_text():
     assert plain != check(toml(gate="hardware_bits = 321")).fingerprint()
 
 
+@pytest.mark.parametrize("tables", [["*"], ["dc1/*", "main"], ["a"]])
+def test_tables_are_ids_or_beginnings_of_ids(tables):
+    config = check(toml(node=f"+serves_tables = {tables}"))
+    assert tuple(tables) == config.node.serves_tables
+
+
+@pytest.mark.parametrize(
+    ("tables", "says"),
+    [
+        ("[]", "is empty"),
+        ('["a", "a"]', 'holds "a" twice'),
+        ('["a*b"]', 'holds "a*b"; expected an id, or the beginning'),
+        ('["**"]', 'holds "**"'),
+        ('["a b"]', "U+0020"),
+        ('[""]', 'holds ""'),
+        ('"*"', "expected a list of tables"),
+    ],
+)
+def test_what_names_no_tables_is_refused(tables, says):
+    assert says in refusal(toml(node=f"+serves_tables = {tables}"))
+
+
 def test_an_anchor_lies_outside_of_what_it_guards():
     """In the state directory a restored backup would bring its own anchor."""
     anchor = 'anchor = "/var/lib/entropyd/sub/anchor"'
@@ -554,11 +576,13 @@ EVERY_KEY = {
     "client.max_calls", "client.roles", "client.san", "client.tenant", "client.token_sha256",
     "gate.answer_before_deadline", "gate.hardware_bits", "gate.max_hold", "gate.max_sample_age",
     "gate.max_waiters", "gate.reservoir_bytes", "gate.user_bits", "gate.user_shortfall",
-    "http.address", "keys.at_rest", "ledger.anchor", "ledger.hot_for", "ledger.min_free", "ledger.secrets_for",
+    "http.address", "keys.at_rest", "ledger.anchor", "ledger.hot_for",
+    "ledger.min_free", "ledger.secrets_for",
     "listener.address", "listener.group", "listener.max_calls", "listener.tls.cert",
     "listener.tls.client_ca", "listener.tls.key",
     "listener.mode", "listener.owner", "listener.roles", "listener.tenant", "log.format",
-    "log.level", "mode.production", "node.name", "node.state_dir", "source.alpha_log2.intermittent",
+    "log.level", "mode.production", "node.name", "node.serves_tables",
+    "node.state_dir", "source.alpha_log2.intermittent",
     "source.alpha_log2.permanent", "source.assess_window_samples", "source.claim_bits_per_sample",
     "source.claim_note", "source.driver", "source.first_assessment_samples", "source.id",
     "source.options", "source.required",

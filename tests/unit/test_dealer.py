@@ -123,7 +123,7 @@ def test_find_never_draws():
     table = Table()
     table.deliver(SEED_SAMPLES)
     with pytest.raises(HandNotFoundError, match="'hand-1'"):
-        table.dealer.find("room", "hand-1")
+        table.dealer.find("room", "table-1", "hand-1")
     assert [] == table.writer.submitted
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from entropyd.errors import (
     HandSpentError,
     PermissionDeniedError,
     RequestError,
+    WrongNodeError,
 )
 from entropyd.ledger.contract import EventKind
 from entropyd.service.identity import Call, Identity, Role
@@ -32,8 +34,8 @@ OUTSIDER = Identity("room", frozenset({Role.CONTRIBUTE}))
 class Desk:
     """A core over a dealer whose gate holds `seeds` of credit."""
 
-    def __init__(self, seeds: int = 1) -> None:
-        self.table = Table()
+    def __init__(self, seeds: int = 1, **table: Any) -> None:
+        self.table = Table(**table)
         if seeds:
             self.table.deliver(96 * seeds)
         self.core = ShuffleCore(
@@ -338,3 +340,30 @@ def test_a_tenants_hand_is_no_other_tenants():
     assert (1, 1) == (first.shuffle.sequence, second.shuffle.sequence)
     assert first.shuffle.open_hash != second.shuffle.open_hash
     assert type(unseen) is HandSpentError
+
+
+# --- tables of other nodes ------------------------------------------------------------------
+
+
+def test_a_table_of_another_node_is_refused_and_nothing_is_drawn():
+    desk = Desk(tables=("mine/*", "main"))
+    outcomes = desk.play(
+        desk.shuffle(table="theirs"),
+        desk.get(table="theirs"),
+        desk.get(table="mine/1"),
+        desk.shuffle(table="mine/1", hand="h"),
+    )
+    kinds = [WrongNodeError, WrongNodeError, HandNotFoundError, shuffle_service_pb2.ShuffleResponse]
+    assert kinds == [type(outcome) for outcome in outcomes]
+    assert 1 == desk.table.ledger.count()
+    assert "ask the node that serves it" in str(outcomes[0])
+
+
+def test_a_hand_that_was_drawn_here_is_answered_when_its_table_has_moved():
+    """No other node can: it would draw another deck."""
+    before = Desk()
+    [drawn] = before.play(before.shuffle())
+    after = Desk(tables=("elsewhere",), ledger=before.table.ledger)
+    replayed, read = after.play(after.shuffle(), after.get())
+    assert replayed.replayed
+    assert drawn.shuffle == replayed.shuffle == read.shuffle
