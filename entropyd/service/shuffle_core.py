@@ -14,7 +14,6 @@ from entropyd.draw.cards import Deck, cards_text
 from entropyd.errors import HandNotFoundError, RequestError
 from entropyd.hands.binding import hand_binding
 from entropyd.hands.claim import claim_digest
-from entropyd.hands.commitment import decode_items
 from entropyd.hands.rules import Rules, decode, rules_hash, segments_needed
 from entropyd.ledger.contract import Event, EventKind, HandRecord
 from entropyd.runtime.dealer import Dealer
@@ -134,7 +133,7 @@ def shuffle_message(record: HandRecord) -> shuffle_service_pb2.Shuffle:
     """Return a record as its message: the same bytes for the same record."""
     draft = record.draft
     deck = _deck(draft.rules)
-    cards = deck.cards(decode_items(draft.items))
+    cards = deck.packed_cards(draft.items)
     return shuffle_service_pb2.Shuffle(
         key=types_pb2.HandKey(table=draft.table, hand=draft.hand),
         deck=types_pb2.Deck(name=deck.name, decks=deck.decks, removed=deck.removed),
