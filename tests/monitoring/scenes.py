@@ -1,13 +1,14 @@
-"""Five daemons and one Prometheus that scrapes them, through half a minute of good and bad days.
+"""Five daemons and a Prometheus that scrapes them, through half a minute of good and bad days.
 
     healthy      deals all the time
     unplugged    its device is pulled out amid a read, and more callers wait than may
     biased       its device gives more ones than zeros, and then ones alone
     stalled      its disk hangs; then another program holds its ledger
-    ailing       is killed and started again, its driver has a defect, its event loop hangs
+    ailing       is killed and started again, claims too much, has a defect in a driver, hangs
 
 All of them live at the same time, each an instance of its own. What is over is
-still in Prometheus: a scene is an instance and a moment.
+still in Prometheus: a scene is an instance and a moment. A second Prometheus
+has lost its targets.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tests.monitoring.ailing_daemon import LOOP_HANGS, READER_DIES
@@ -29,8 +31,9 @@ from tests.system.harness import Daemon, until
 HEALTHY, UNPLUGGED, BIASED, STALLED, AILING = NAMES = (
     "healthy", "unplugged", "biased", "stalled", "ailing",
 )  # fmt: skip
-# A good while before anything happens, so that pictures show what it was like.
-BEFORE_S = 4.0
+STARTING = {"EntropydAbsent", "EntropydDown", "EntropydHold"}
+# Two more scenes: the ailing daemon is dead, and nothing is scraped at all.
+DOWN, ABSENT = "down", "absent"
 # A fifth of a Quantis: five of them share a small machine with their Prometheus.
 SLOW = ", rate = 100000 }"
 
@@ -39,8 +42,8 @@ SECOND_SOURCE = """
 id = "spare"
 driver = "mock"
 required = false
-claim_bits_per_sample = 6.0
-claim_note = "made up"
+claim_bits_per_sample = 7.95
+claim_note = "more than the estimators give to the best of noise"
 options = { rate = 50000 }
 """
 
@@ -51,6 +54,7 @@ class World:
 
     Attributes:
         server: scrapes all of them.
+        blind: scrapes nothing.
         daemons: by the name of their instance.
         moments: Unix time at which a scene was at its height, by its name.
         began: Unix time from which on all daemons dealt.
@@ -58,19 +62,20 @@ class World:
     """
 
     server: Server
+    blind: Server
     daemons: dict[str, Daemon]
     moments: dict[str, float] = field(default_factory=dict)
     began: float = 0.0
     told: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
-    def fires(self, alert: str, instance: str = "", *, patience_s: float = 25.0) -> None:
-        """Wait until an alert fires, and keep what it tells."""
-        until(
-            f"{alert} fires for {instance or 'all'}; firing: {sorted(self.server.firing())}",
-            lambda: (alert, instance) in self.server.firing(),
-            patience_s=patience_s,
-        )
-        self.told[alert, instance] = self.server.annotations(alert, instance)
+    def fires(self, instance: str, *alerts: str) -> None:
+        """Wait until some alerts fire for a daemon, and keep what they tell."""
+        for alert in alerts:
+            until(f"{alert} fires for {instance}", partial(self._is_firing, alert, instance))
+            self.told[alert, instance] = self.server.annotations(alert, instance)
+
+    def _is_firing(self, alert: str, instance: str) -> bool:
+        return (alert, instance) in self.server.firing()
 
     def height(self, scene: str) -> None:
         """Note that a scene is at its height, once the next scrapes have seen it."""
@@ -78,15 +83,16 @@ class World:
         self.moments[scene] = time.time()
 
     def ever_fired(self) -> set[tuple[str, str]]:
-        """Return every alert that fired at any time: name and instance."""
-        found = self.server.now('max_over_time(ALERTS{alertstate="firing"}[10m])')
+        """Return every alert that fired since all daemons dealt: name and instance."""
+        seconds = int(time.time() - self.began)
+        found = self.server.now(f'max_over_time(ALERTS{{alertstate="firing"}}[{seconds}s])')
         return {(one.labels["alertname"], one.labels.get("instance", "")) for one in found}
 
 
 @contextlib.contextmanager
 def played(home: Path) -> Iterator[World]:
     """Play everything, and leave Prometheus to be asked; the daemons are gone afterwards."""
-    homes = {name: home / name for name in (*NAMES, "prometheus")}
+    homes = {name: home / name for name in (*NAMES, "prometheus", "blind")}
     for path in homes.values():
         path.mkdir()
     daemons = {name: _daemon(name, homes[name]) for name in NAMES}
@@ -95,10 +101,13 @@ def played(home: Path) -> Iterator[World]:
         for daemon in daemons.values():
             stack.callback(_end, daemon)
             daemon.start(wait=False)
-        world = World(stack.enter_context(Server(homes["prometheus"], targets)), daemons)
+        server = stack.enter_context(Server(homes["prometheus"], targets))
+        blind = stack.enter_context(Server(homes["blind"], {}))
         for daemon in daemons.values():
             daemon.wait_until_dealing()
-        world.began = time.time()
+        # What fired while they were starting is no part of the scenes.
+        until("nothing of it fires", lambda: not STARTING & {one for one, _ in server.firing()})
+        world = World(server, blind, daemons, began=time.time())
         _play(world)
         yield world
 
@@ -108,10 +117,6 @@ def _daemon(name: str, home: Path) -> Daemon:
     match name:
         case "unplugged":
             return custom_daemon(home, slow | {"[gate]": "[gate]\nmax_waiters = 6"})
-        case "biased":
-            # Bias shows within a second, and not only after ten.
-            window = "first_assessment_samples = 32768\nassess_window_samples = 65536\n\n[gate]"
-            return custom_daemon(home, slow | {"[gate]": window})
         case "stalled":
             room = os.statvfs(home)
             least = room.f_bavail * room.f_frsize * 2 // 3 >> 20
@@ -120,8 +125,10 @@ def _daemon(name: str, home: Path) -> Daemon:
             ailing = Path(__file__).with_name("ailing_daemon.py")
             prefix = (sys.executable, str(ailing), str(home))
             return custom_daemon(home, slow, append=SECOND_SOURCE, prefix=prefix)
-        case _:
+        case "healthy":
             return custom_daemon(home)
+        case _:
+            return custom_daemon(home, slow)
 
 
 def _end(daemon: Daemon) -> None:
@@ -137,51 +144,41 @@ def _play(world: World) -> None:
         Traffic(daemons[BIASED], callers=1, pause_s=0.1),
         Traffic(daemons[STALLED], callers=3, pause_s=0.1, timeout_s=1.5),
     ):
-        time.sleep(BEFORE_S)
+        # Meanwhile the others show what it was like before anything happened.
+        _restart_twice(daemons[AILING])
         with _hanging_disk(daemons[STALLED]):
             daemons[UNPLUGGED].faults("F9:read")
             daemons[BIASED].faults("F17:large")
-            _restart_twice(daemons[AILING])
-            world.fires("EntropydSourceCreditLow", BIASED)
-            world.fires("EntropydLedgerStalled", STALLED)
+            world.fires(AILING, "EntropydSourceCreditLow", "EntropydRestarts")
+            world.fires(STALLED, "EntropydLedgerStalled")
         (daemons[AILING].home / READER_DIES).touch()
         daemons[BIASED].faults("F16:ones")
         with _held_by_another_program(daemons[STALLED]):
             _watch_them_ail(world)
         world.height(HEALTHY)
-    _watch_them_go(world)
+    _watch_it_go(world)
 
 
 def _watch_them_ail(world: World) -> None:
-    for alert in ("EntropydLedgerFailing", "EntropydHoldLedger", "EntropydDrawsUnrecorded"):
-        world.fires(alert, STALLED)
-    world.fires("EntropydHold", STALLED)
-    world.height(STALLED)
-    for alert in ("EntropydSourceFailed", "EntropydHealthAlarm", "EntropydHold"):
-        world.fires(alert, BIASED)
-    world.height(BIASED)
-    for alert in ("EntropydReaderRestarts", "EntropydDegraded", "EntropydRestarts"):
-        world.fires(alert, AILING)
+    world.fires(AILING, "EntropydReaderRestarts", "EntropydDegraded")
     (world.daemons[AILING].home / LOOP_HANGS).touch()
-    for alert in ("EntropydHold", "EntropydSourceLost", "EntropydSourceSilent"):
-        world.fires(alert, UNPLUGGED)
-    for alert in ("EntropydOverloaded", "EntropydDrawsSlow"):
-        world.fires(alert, UNPLUGGED)
+    world.fires(STALLED, "EntropydLedgerFailing", "EntropydHoldLedger", "EntropydDrawsUnrecorded")
+    world.fires(STALLED, "EntropydLedgerSpaceLow", "EntropydHold")
+    world.height(STALLED)
+    world.fires(BIASED, "EntropydSourceFailed", "EntropydHealthAlarm", "EntropydHold")
+    world.height(BIASED)
+    world.fires(UNPLUGGED, "EntropydHold", "EntropydSourceLost", "EntropydSourceSilent")
+    world.fires(UNPLUGGED, "EntropydOverloaded", "EntropydDrawsSlow")
     world.height(UNPLUGGED)
-    world.fires("EntropydLoopStalled", AILING)
+    world.fires(AILING, "EntropydLoopStalled", "EntropydSimulated")
     world.height(AILING)
 
 
-def _watch_them_go(world: World) -> None:
-    """The daemon is gone, and then the whole job."""
-    for name in (HEALTHY, AILING):
-        world.fires("EntropydSimulated", name)
+def _watch_it_go(world: World) -> None:
     world.daemons[AILING].kill()
-    world.fires("EntropydDown", AILING)
-    world.height("down")
-    world.server.watch({})
-    world.fires("EntropydAbsent")
-    world.height("absent")
+    world.fires(AILING, "EntropydDown")
+    world.height(DOWN)
+    world.moments[ABSENT] = world.moments[DOWN]
 
 
 def _restart_twice(daemon: Daemon) -> None:

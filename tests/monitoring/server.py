@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 import subprocess
 import urllib.request
 from collections.abc import Mapping
@@ -62,11 +61,6 @@ class Server(Prometheus):
         (home / "alerts.yml").write_text(hasten((MONITORING / "alerts.yml").read_text()))
         self._write(targets)
 
-    def watch(self, targets: Mapping[str, int]) -> None:
-        """Scrape these daemons from now on, and no others."""
-        self._write(targets)
-        self._process.send_signal(signal.SIGHUP)
-
     def firing(self) -> set[tuple[str, str]]:
         """Return the alerts that fire now: name and instance, empty where it has none."""
         with urllib.request.urlopen(f"{self.address}/api/v1/alerts", timeout=10) as answer:
@@ -92,9 +86,7 @@ class Server(Prometheus):
     def _write(self, targets: Mapping[str, int]) -> None:
         text = "".join(TARGET.format(port=port, name=name) for name, port in targets.items())
         config = CONFIG.format(targets=text or "      []", scrape_ms=round(SCRAPE_S * 1000))
-        scratch = self._home / "prometheus.new"
-        scratch.write_text(config)
-        scratch.rename(self._home / "prometheus.yml")
+        (self._home / "prometheus.yml").write_text(config)
 
     def _is_ready(self) -> bool:
         assert self._process.poll() is None, (self._home / "log").read_text()
