@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 from rich.console import Console
 from rich.markup import escape
 
-from entropyd.cli import outcomes
+from entropyd.cli import credentials, outcomes
 from entropyd.cli.cards import render_deal
 from entropyd.client import Client, Deal, Refusal
 from entropyd.errors import ConfigError, RequestError
@@ -27,6 +27,8 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=True, help=__doc__, pretty_exceptions_enable=False
 )
 
+app.callback(help=__doc__)(credentials.remember)
+
 DEFAULT_TARGET = "unix:/run/entropyd/poker.sock"
 EXIT_REFUSED = 1
 EXIT_USAGE = 2
@@ -34,9 +36,7 @@ EXIT_NOT_REACHED = 3
 
 Target = Annotated[
     str,
-    typer.Option(
-        "--target", "-t", envvar="ENTROPYCTL_TARGET", help="unix:/path or 127.0.0.1:port."
-    ),
+    typer.Option("--target", "-t", envvar="ENTROPYCTL_TARGET", help="unix:/path or host:port."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 ClaimKeyFile = Annotated[
@@ -53,7 +53,7 @@ DEFAULT_CLAIM_KEY = Path("~/.config/entropyd/claim.key").expanduser()
 
 def _connect(target: str, claim_key_file: Path) -> Client:
     _make_room_for(claim_key_file)
-    return Client(target, claim_key_file=claim_key_file)
+    return Client(target, claim_key_file=claim_key_file, **credentials.shown())
 
 
 def _make_room_for(claim_key_file: Path) -> None:
@@ -232,8 +232,8 @@ def main() -> None:
             print(f"entropyctl: ask again in {refusal.retry_after_s:.1f} s", file=sys.stderr)
         reached = refusal.reason or refusal.code is not grpc.StatusCode.UNAVAILABLE
         sys.exit(EXIT_REFUSED if reached else EXIT_NOT_REACHED)
-    except (ConfigError, RequestError, OSError) as error:
-        # The claim key, the file of user entropy, or an id that no daemon would take.
+    except (ConfigError, RequestError, OSError, ValueError) as error:
+        # A file (claim key, certificate, token, user entropy), or an id that no daemon would take.
         print(f"entropyctl: {error}", file=sys.stderr)
         sys.exit(EXIT_USAGE)
 

@@ -30,6 +30,7 @@ from typing import BinaryIO
 
 import grpc
 
+from entropyd.cli.credentials import shown
 from entropyd.client import AsyncClient, Deal, Refusal
 
 # As many digits as a hand's number has in its id: ids in order are numbers in order.
@@ -185,7 +186,9 @@ class _Calls:
 
     async def deals(self) -> AsyncGenerator[Deal, None]:
         """Yield the deck of each hand of the run, in the order of the hands' numbers."""
-        async with AsyncClient(self._target, claim_key_file=self._claim_key_file) as client:
+        async with AsyncClient(
+            self._target, claim_key_file=self._claim_key_file, **shown()
+        ) as client:
             asked: deque[asyncio.Task[Deal]] = deque()
             try:
                 for number in range(1, self._run.count + 1):

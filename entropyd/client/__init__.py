@@ -9,6 +9,7 @@ with Client("unix:/run/entropyd/poker.sock", claim_key_file="claim.key") as deal
 
 from entropyd.client.claims import ClaimKey
 from entropyd.client.client import AsyncClient, Client
+from entropyd.client.connection import Tls
 from entropyd.client.deal import Deal, Refusal, SourceUse
 from entropyd.client.service_config import CHANNEL_OPTIONS, SERVICE_CONFIG, SERVICE_CONFIG_JSON
 
@@ -22,4 +23,5 @@ __all__ = [
     "Deal",
     "Refusal",
     "SourceUse",
+    "Tls",
 ]

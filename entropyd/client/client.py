@@ -8,8 +8,9 @@ from typing import Self
 import grpc
 
 from entropyd.client.claims import ClaimKey
+from entropyd.client.connection import Tls, open_aio_channel, open_channel, token_metadata
 from entropyd.client.deal import Deal, Refusal
-from entropyd.client.service_config import CHANNEL_OPTIONS, DEFAULT_TIMEOUT_S
+from entropyd.client.service_config import DEFAULT_TIMEOUT_S
 from entropyd.v1 import (
     entropy_service_pb2,
     entropy_service_pb2_grpc,
@@ -74,16 +75,24 @@ class Client:
         *,
         claim_key: ClaimKey | None = None,
         claim_key_file: str | Path | None = None,
+        tls: Tls | None = None,
+        token: str | None = None,
     ) -> None:
         """Connect lazily: the first call opens the connection.
 
         Args:
-            target: "unix:/run/entropyd/poker.sock" or "127.0.0.1:7443".
+            target: "unix:/run/entropyd/poker.sock", "127.0.0.1:7443", or with `tls` "host:port".
             claim_key: the game server's own key, or
             claim_key_file: where it is kept; made (mode 0600) if there is none.
+            tls: what to expect of the daemon and to show it; None on this machine.
+            token: who calls, where the listener asks for one.
+
+        Raises:
+            ValueError: the token would cross a network in the clear.
         """
         self._requests = _Requests(claim_key, claim_key_file)
-        self._channel = grpc.insecure_channel(target, options=CHANNEL_OPTIONS)
+        self._metadata = token_metadata(target, tls, token)
+        self._channel = open_channel(target, tls)
         self._shuffles = shuffle_service_pb2_grpc.ShuffleServiceStub(self._channel)
         self._entropy = entropy_service_pb2_grpc.EntropyServiceStub(self._channel)
 
@@ -109,7 +118,7 @@ class Client:
         """
         request = self._requests.shuffle(table, hand, deck, decks, removed)
         try:
-            response = self._shuffles.Shuffle(request, timeout=timeout_s)
+            response = self._shuffles.Shuffle(request, timeout=timeout_s, metadata=self._metadata)
         except grpc.RpcError as error:
             raise Refusal.from_rpc_error(error) from error
         return Deal.from_message(response.shuffle, replayed=response.replayed)
@@ -118,7 +127,9 @@ class Client:
         """Return the deck of a hand that was drawn; never draws."""
         request = self._requests.get_shuffle(table, hand)
         try:
-            response = self._shuffles.GetShuffle(request, timeout=timeout_s)
+            response = self._shuffles.GetShuffle(
+                request, timeout=timeout_s, metadata=self._metadata
+            )
         except grpc.RpcError as error:
             raise Refusal.from_rpc_error(error) from error
         return Deal.from_message(response.shuffle, replayed=True)
@@ -134,7 +145,7 @@ class Client:
         """Forward what one user did: a blob, or events (x, y, microseconds)."""
         request = self._requests.add_user_entropy(user, blob, events)
         try:
-            return self._entropy.AddUserEntropy(request, timeout=timeout_s)
+            return self._entropy.AddUserEntropy(request, timeout=timeout_s, metadata=self._metadata)
         except grpc.RpcError as error:
             raise Refusal.from_rpc_error(error) from error
 
@@ -144,7 +155,7 @@ class Client:
         """Return whether the daemon can deal, why not, and how every source stands."""
         try:
             return self._entropy.GetStatus(
-                entropy_service_pb2.GetStatusRequest(), timeout=timeout_s
+                entropy_service_pb2.GetStatusRequest(), timeout=timeout_s, metadata=self._metadata
             )
         except grpc.RpcError as error:
             raise Refusal.from_rpc_error(error) from error
@@ -174,10 +185,13 @@ class AsyncClient:
         *,
         claim_key: ClaimKey | None = None,
         claim_key_file: str | Path | None = None,
+        tls: Tls | None = None,
+        token: str | None = None,
     ) -> None:
         """Connect lazily; arguments as for `Client`."""
         self._requests = _Requests(claim_key, claim_key_file)
-        self._channel = grpc.aio.insecure_channel(target, options=CHANNEL_OPTIONS)
+        self._metadata = token_metadata(target, tls, token)
+        self._channel = open_aio_channel(target, tls)
         self._shuffles = shuffle_service_pb2_grpc.ShuffleServiceStub(self._channel)
         self._entropy = entropy_service_pb2_grpc.EntropyServiceStub(self._channel)
 
@@ -194,7 +208,9 @@ class AsyncClient:
         """Return the deck of a hand; see `Client.shuffle`."""
         request = self._requests.shuffle(table, hand, deck, decks, removed)
         try:
-            response = await self._shuffles.Shuffle(request, timeout=timeout_s)
+            response = await self._shuffles.Shuffle(
+                request, timeout=timeout_s, metadata=self._metadata
+            )
         except grpc.aio.AioRpcError as error:
             raise Refusal.from_rpc_error(error) from error
         return Deal.from_message(response.shuffle, replayed=response.replayed)
@@ -205,7 +221,9 @@ class AsyncClient:
         """Return the deck of a hand that was drawn; never draws."""
         request = self._requests.get_shuffle(table, hand)
         try:
-            response = await self._shuffles.GetShuffle(request, timeout=timeout_s)
+            response = await self._shuffles.GetShuffle(
+                request, timeout=timeout_s, metadata=self._metadata
+            )
         except grpc.aio.AioRpcError as error:
             raise Refusal.from_rpc_error(error) from error
         return Deal.from_message(response.shuffle, replayed=True)
@@ -221,7 +239,9 @@ class AsyncClient:
         """Forward what one user did: a blob, or events (x, y, microseconds)."""
         request = self._requests.add_user_entropy(user, blob, events)
         try:
-            return await self._entropy.AddUserEntropy(request, timeout=timeout_s)
+            return await self._entropy.AddUserEntropy(
+                request, timeout=timeout_s, metadata=self._metadata
+            )
         except grpc.aio.AioRpcError as error:
             raise Refusal.from_rpc_error(error) from error
 
@@ -231,7 +251,7 @@ class AsyncClient:
         """Return whether the daemon can deal, why not, and how every source stands."""
         try:
             return await self._entropy.GetStatus(
-                entropy_service_pb2.GetStatusRequest(), timeout=timeout_s
+                entropy_service_pb2.GetStatusRequest(), timeout=timeout_s, metadata=self._metadata
             )
         except grpc.aio.AioRpcError as error:
             raise Refusal.from_rpc_error(error) from error

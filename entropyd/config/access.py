@@ -113,7 +113,7 @@ MaxCalls = Annotated[
 class Tls(Table):
     """`tls` of a listener: what it proves itself with, and whose certificates it takes.
 
-    The files are looked at once a second, and a changed certificate is shown to
+    The files are looked at twice a second, and a changed certificate is shown to
     connections from then on; those that stand are not touched.
     """
 

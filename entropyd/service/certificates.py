@@ -2,7 +2,7 @@
 
 gRPC asks for the present one whenever a connection is made, on a thread of its
 own; there nothing is read or decided, so that no handshake waits for a disk.
-The event loop looks at the files once a second. A pair that cannot be used
+The event loop looks at the files twice a second. A pair that cannot be used
 changes nothing: the one before stays, and connections that stand never notice.
 
 Spec: DESIGN 11; field-notes 91 (nothing forks here).

@@ -1,6 +1,7 @@
 """A real daemon process in a home of its own, and what tests do to it from outside."""
 
 import contextlib
+import itertools
 import os
 import signal
 import socket
@@ -65,12 +66,18 @@ format = "json"
 PATIENCE_S = 30.0
 
 
+# Below what the kernel gives to outgoing connections (32768 and up): a port that was free a moment
+# ago stays free while a daemon starts. Workers begin far from each other, and go on in steps.
+_PORTS = itertools.count(os.getpid() * 7919)
+
+
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port that nobody listens on now, another one each time."""
+    while True:
+        port = 10_000 + next(_PORTS) % 22_000
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def until(what: str, condition: Callable[[], bool], *, patience_s: float = PATIENCE_S) -> float:
