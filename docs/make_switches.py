@@ -50,6 +50,7 @@ OUTCOME = {
     " bits; it names the history",
     "node.state_dir": "yes: which hands are spent stands there and nowhere else; with an empty one"
     " a hand id is drawn anew, which `ledger.anchor` refuses",
+    "node.serves_tables": "no: hands of other tables are refused",
     "source.id": "yes: hashed beside its samples, and sources are mixed in the order of their ids",
     "source.driver": "yes: it delivers the samples; answers name it",
     "source.claim_bits_per_sample": "yes: a lower claim mixes more samples into a seed. A claim"
