@@ -9,5 +9,9 @@ hardly moves. Medians throughout.
     python -m bench closed      one row
     python -m bench --quick     every row, short: to see that they run
 
-`random` is used here alone, for arrival times; nothing is dealt from it.
+The row ledger-size makes a ledger of ten million hands the first time: 11 GB in build/ledgers, ten
+minutes more.
+
+`random` is used here alone, for arrival times and for which hand is looked up; nothing is dealt from
+it.
 """

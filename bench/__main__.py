@@ -3,12 +3,13 @@
 import argparse
 from collections.abc import Callable
 
-from bench import closed_loop, decks, health, kernels, open_loop, start
+from bench import closed_loop, decks, health, kernels, ledger_size, open_loop, start
 from bench.report import Report
 
 ROWS: dict[str, Callable[..., None]] = {
     "kernels": kernels.run,
     "health": health.run,
+    "ledger-size": ledger_size.run,
     "start": start.run,
     "closed": closed_loop.run,
     "decks": decks.run,

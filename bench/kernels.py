@@ -55,7 +55,7 @@ def run(report: Report, *, quick: bool) -> None:
             "gate releases a seed": _release(),
             "seed_draw": _seed_draw(),
             "open_deck": _open_deck(),
-            "provenance": _provenance(),
+            "provenance": provenance(),
             "answer message": _answer(rows),
             "ledger find, unknown": lambda turn: rows.ledger.find("bench", f"unknown-{turn}"),
             "ledger find, known": lambda _turn: rows.ledger.find("bench", rows.known),
@@ -136,7 +136,7 @@ def _open_deck() -> Work:
     return lambda _turn: open_deck(RULES, BINDING, seeds=(_SEED,), blinding=_KEY, salt_key=_KEY)
 
 
-def _provenance() -> Work:
+def provenance() -> Callable[[int], bytes]:
     released = _released()
     return lambda turn: encode_provenance(
         released, turn, node="bench", policy="as configured", degraded=False
