@@ -12,6 +12,6 @@ hardly moves. Medians throughout.
 The row ledger-size makes a ledger of ten million hands the first time: 11 GB in build/ledgers, ten
 minutes more.
 
-`random` is used here alone, for arrival times and for which hand is looked up; nothing is dealt from
-it.
+`random` is used here alone, for arrival times and for which hand is looked up; nothing is dealt
+from it.
 """
