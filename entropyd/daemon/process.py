@@ -26,7 +26,7 @@ from entropyd.daemon.access import Access
 from entropyd.daemon.ledger import kept_anchor, open_ledger
 from entropyd.daemon.reload import Reread, reread
 from entropyd.daemon.sources import SourcePlan, make_source, plan_sources
-from entropyd.entropy.gate import Gate, GatedSeed, HoldReason, SourceFacts
+from entropyd.entropy.gate import Gate, GatedBatch, GatedSeed, HoldReason, SourceFacts
 from entropyd.entropy.health import HealthTest
 from entropyd.entropy.policy import GatePolicy, UserShortfall
 from entropyd.entropy.source import SourceKind
@@ -397,13 +397,16 @@ class Daemon:
         except Exception as error:  # noqa: BLE001  the one catch-all of the intake, and it ends the daemon
             self.end(error)
 
-    def _describe(self, seeds: Sequence[GatedSeed], drawn_at_ns: int) -> bytes:
+    def _describe(
+        self, seeds: Sequence[GatedSeed], drawn_at_ns: int, *, batch: GatedBatch | None = None
+    ) -> bytes:
         return encode_provenance(
             seeds,
             drawn_at_ns,
             node=self._config.node.name,
             policy=self._gate.policy.describe(),
             degraded=self._gate.degraded,
+            batch=batch,
         )
 
     def _ready(self) -> str | None:

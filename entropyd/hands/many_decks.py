@@ -11,21 +11,7 @@ from entropyd.draw.samplers import Sampler
 from entropyd.hands import commitment
 from entropyd.hands.rules import Rules, segments_needed
 from entropyd.hands.whole_deck import open_deck
-
-
-@dataclass(frozen=True, slots=True)
-class HandSecrets:
-    """What a hand is opened with.
-
-    Attributes:
-        seeds: S_0, S_1, ...: 64 bytes a segment.
-        blinding: r, 32 bytes.
-        salt_key: K, 32 bytes.
-    """
-
-    seeds: tuple[bytes, ...] = field(repr=False)
-    blinding: bytes = field(repr=False)
-    salt_key: bytes = field(repr=False)
+from entropyd.rbg.construction import DrawSeeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +30,7 @@ class OpenedDeck:
 
 
 def open_decks(
-    hand_rules: Rules, bindings: Sequence[bytes], secrets: Sequence[HandSecrets]
+    hand_rules: Rules, bindings: Sequence[bytes], secrets: Sequence[DrawSeeds]
 ) -> list[OpenedDeck]:
     """Draw and commit hands under the same rules, to which no seat contributes.
 
@@ -74,7 +60,7 @@ def open_decks(
     ]
 
 
-def _open(hand_rules: Rules, binding: bytes, own: HandSecrets) -> OpenedDeck:
+def _open(hand_rules: Rules, binding: bytes, own: DrawSeeds) -> OpenedDeck:
     deck = open_deck(
         hand_rules, binding, seeds=own.seeds, blinding=own.blinding, salt_key=own.salt_key
     )

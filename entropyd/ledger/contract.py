@@ -177,6 +177,16 @@ class Ledger(Protocol):
         """
         ...
 
+    def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
+        """Return which of these hand ids are spent, in one question. Any thread may call.
+
+        What is spent has been synchronised to storage, as what `find` returns.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
+        """
+        ...
+
     def probe(self) -> None:
         """Return if a commit can be expected to succeed now. Any thread may call.
 

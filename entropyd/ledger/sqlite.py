@@ -49,6 +49,10 @@ FILE_NAME = "ledger.sqlite3"
 
 T = TypeVar("T")
 
+# How many hand ids one SELECT asks for: enough that the statement costs nothing beside them, and
+# far below the 32,766 variables that SQLite has by default.
+KEYS_A_QUESTION = 256
+
 # Database and write-ahead log.
 _FILES = ("", "-wal")
 
@@ -163,6 +167,16 @@ class SqliteLedger:
         if row is None:
             return None
         return self._rows.read(row, tenant, hand, with_secrets=with_secrets)
+
+    def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
+        """Return which of these hand ids are spent. See `Ledger.spent_among`."""
+        keys = {hand_key(tenant, hand): hand for hand in hands}
+        asked = list(keys)
+        spent: set[str] = set()
+        for first in range(0, len(asked), KEYS_A_QUESTION):
+            some = tuple(asked[first : first + KEYS_A_QUESTION])
+            spent |= {keys[key] for (key,) in self._read(_spent_question(len(some)), some)}
+        return spent
 
     def probe(self) -> None:
         """Return if a commit can be expected to succeed. See `Ledger.probe`."""
@@ -332,3 +346,8 @@ class SqliteLedger:
                 f"ledger {self._path}: its disk has {free_bytes} bytes free, draws need"
                 f" {self._min_free_bytes}: free space, dealing then goes on by itself"
             )
+
+
+def _spent_question(keys: int) -> str:
+    marks = ", ".join("?" * keys)
+    return f"SELECT hand_key FROM spent WHERE hand_key IN ({marks})"  # noqa: S608  marks alone

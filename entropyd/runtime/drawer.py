@@ -1,23 +1,42 @@
-"""From released samples to a drawn hand: seeds, order, commitments, provenance.
+"""From released samples to drawn hands: seeds, order, commitments, provenance.
 
 The one place where a deck comes into being. It is shown to nobody here: what
 leaves is a draft for the ledger.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Protocol
 
-from entropyd.entropy.gate import GatedSeed
-from entropyd.hands.whole_deck import open_deck
+from entropyd.entropy.gate import GatedBatch, GatedSeed
+from entropyd.hands.commitment import NO_SEATS_ROOT
+from entropyd.hands.many_decks import OpenedDeck, open_decks
 from entropyd.ledger.contract import HandDraft
-from entropyd.rbg.construction import OS_SAMPLE_BYTES, SeedConstruction
+from entropyd.rbg.construction import OS_SAMPLE_BYTES, DrawSeeds, SeedConstruction
 from entropyd.runtime.orders import DrawOrder
 
-# Makes the stored provenance of a draw from its gated seeds and the wall time.
-Describe = Callable[[Sequence[GatedSeed], int], bytes]
+# A part of a batch is drawn in one turn of the event loop: 2 ms of work.
+HANDS_A_PART = 128
+
+
+class Describe(Protocol):
+    """Makes the stored provenance of a draw."""
+
+    def __call__(
+        self, seeds: Sequence[GatedSeed], drawn_at_ns: int, *, batch: GatedBatch | None = None
+    ) -> bytes:
+        """Return it for one hand.
+
+        Args:
+            seeds: what the gate released for each of its seeds.
+            drawn_at_ns: wall clock, nanoseconds since 1970.
+            batch: the batch that it was drawn in, if any.
+        """
+        ...
 
 
 class Drawer:
-    """Draws one hand at a time. Owned by the event loop's thread."""
+    """Draws hands. Owned by the event loop's thread."""
 
     def __init__(
         self,
@@ -40,38 +59,89 @@ class Drawer:
         self._os_random = os_random
         self._wall_ns = wall_ns
 
-    def draft(self, order: DrawOrder, released: Sequence[GatedSeed]) -> HandDraft:
-        """Draw a hand that nobody has seen yet. Its samples are spent, come what may.
+    def drafts(self, draws: Sequence[tuple[DrawOrder, Sequence[GatedSeed]]]) -> list[HandDraft]:
+        """Draw hands that nobody has seen yet, each from a reseed for every seed.
+
+        Their samples are spent, come what may.
 
         Raises:
             DrbgError: the generator refused; it is in its error state.
             InternalError: a draw was rejected 128 times.
         """
-        os_samples = [self._os_random(OS_SAMPLE_BYTES) for _ in released]
-        drawn = self._construction.seed_draw(order.binding, released, os_samples)
-        deck = open_deck(
-            order.rules,
-            order.binding,
-            seeds=drawn.seeds,
-            blinding=drawn.blinding,
-            salt_key=drawn.salt_key,
+        drawn = [
+            self._construction.seed_draw(
+                order.binding, released, [self._os_random(OS_SAMPLE_BYTES) for _ in released]
+            )
+            for order, released in draws
+        ]
+        return self._drafts([order for order, _ in draws], drawn, [seeds for _, seeds in draws])
+
+    def batch_drafts(
+        self, orders: Sequence[DrawOrder], released: GatedBatch
+    ) -> list[Callable[[], list[HandDraft]]]:
+        """Make the seeds of a batch, and return what draws its hands, part by part.
+
+        Raises:
+            DrbgError: the generator refused; it is in its error state.
+        """
+        drawn = self._construction.seed_batch(
+            released.shared,
+            self._os_random(OS_SAMPLE_BYTES),
+            [order.binding for order in orders],
+            released.hands,
         )
+
+        def draw(first: int) -> list[HandDraft]:
+            part = slice(first, first + HANDS_A_PART)
+            samples = [(seed,) for seed in released.hands[part]]
+            return self._drafts(orders[part], drawn[part], samples, batch=released)
+
+        # `first` is bound for each part: they are called later.
+        return [
+            lambda first=first: draw(first)  # type: ignore[misc]
+            for first in range(0, len(orders), HANDS_A_PART)
+        ]
+
+    def _drafts(
+        self,
+        orders: Sequence[DrawOrder],
+        drawn: Sequence[DrawSeeds],
+        samples: Sequence[Sequence[GatedSeed]],
+        *,
+        batch: GatedBatch | None = None,
+    ) -> list[HandDraft]:
         wall_ns = self._wall_ns()
-        return HandDraft(
-            tenant=order.tenant,
-            table=order.table,
-            hand=order.hand,
-            rules=order.encoded_rules,
-            binding=order.binding,
-            claim_digest=order.claim_digest,
-            size=deck.size,
-            commitment=deck.commitment,
-            deck_root=deck.deck_root,
-            seats_root=deck.seats_root,
-            provenance=self._describe(released, wall_ns),
-            items=deck.encoded_items,
-            seeds=b"".join(drawn.seeds),
-            blinding=drawn.blinding,
-            salt_key=drawn.salt_key,
-            drawn_at_ns=wall_ns,
-        )
+        return [
+            HandDraft(
+                tenant=order.tenant,
+                table=order.table,
+                hand=order.hand,
+                rules=order.encoded_rules,
+                binding=order.binding,
+                claim_digest=order.claim_digest,
+                size=order.rules.deck.size,
+                commitment=deck.commitment,
+                deck_root=deck.deck_root,
+                seats_root=NO_SEATS_ROOT,
+                provenance=self._describe(seeds, wall_ns, batch=batch),
+                items=deck.encoded_items,
+                seeds=b"".join(own.seeds),
+                blinding=own.blinding,
+                salt_key=own.salt_key,
+                drawn_at_ns=wall_ns,
+            )
+            for order, own, seeds, deck in zip(
+                orders, drawn, samples, _open(orders, drawn), strict=True
+            )
+        ]
+
+
+def _open(orders: Sequence[DrawOrder], drawn: Sequence[DrawSeeds]) -> list[OpenedDeck]:
+    """Open hands, those that follow each other under the same rules in one step."""
+    opened: list[OpenedDeck] = []
+    for _, run in groupby(orders, key=lambda order: order.encoded_rules):
+        same = list(run)
+        first = len(opened)
+        bindings = [order.binding for order in same]
+        opened += open_decks(same[0].rules, bindings, drawn[first : first + len(same)])
+    return opened

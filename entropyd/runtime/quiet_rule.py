@@ -29,18 +29,20 @@ class QuietRule:
         self._first_ns = 0
         self._last_ns = 0
 
-    def arrived(self, now_ns: int, queued: int, *, alone: bool) -> bool:
-        """Take note of a draft that was queued, and say if the batch is complete.
+    def arrived(self, now_ns: int, queued: int, *, came: int = 1, alone: bool) -> bool:
+        """Take note of drafts that were queued together, and say if the batch is complete.
 
         Args:
             now_ns: monotonic time, nanoseconds.
-            queued: drafts in the batch, this one included, at least 1.
+            queued: drafts in the batch, these included, at least 1.
+            came: how many these are, at least 1.
             alone: no other call is in flight, so nothing can be waited for.
         """
         self._last_ns = now_ns
-        if queued == 1:
+        first = queued == came
+        if first:
             self._first_ns = now_ns
-        return (alone and queued == 1) or queued >= MAX_BATCH_ROWS
+        return (alone and first) or queued >= MAX_BATCH_ROWS
 
     def is_complete(self, now_ns: int) -> bool:
         """Say if the batch is complete although nothing arrived just now."""

@@ -3,10 +3,11 @@
 A tenant that sends a thousand calls at once delays its own, and each of the
 others by one draw a turn. The queue is bounded as a whole, and no tenant can
 fill more than its share of it, so that a flood of one is refused at its own
-door. Owned by the event loop's thread.
+door. A waiter takes as many places as it waits for hands. Owned by the event
+loop's thread.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -19,8 +20,8 @@ class WaiterQueue(Generic[T]):
         """Make an empty queue.
 
         Args:
-            capacity: most waiters in all, at least 1.
-            share: most waiters of one tenant, 1 to `capacity`.
+            capacity: most places in all, at least 1.
+            share: most places of one tenant, 1 to `capacity`.
         """
         if not 1 <= share <= capacity:
             raise ValueError(f"share {share} is outside 1..{capacity}")
@@ -28,27 +29,33 @@ class WaiterQueue(Generic[T]):
         self._share = share
         # A dict keeps order and lets a waiter whose deadline came leave in O(1). The first tenant
         # is the one whose turn it is.
-        self._tenants: OrderedDict[str, dict[T, None]] = OrderedDict()
-        self._length = 0
+        self._tenants: OrderedDict[str, dict[T, int]] = OrderedDict()
+        self._taken: Counter[str] = Counter()
 
     def __len__(self) -> int:
-        """Return how many wait."""
-        return self._length
+        """Return how many places are taken."""
+        return self._taken.total()
 
     @property
     def share(self) -> int:
-        """Most waiters of one tenant."""
+        """Most places of one tenant."""
         return self._share
 
-    def has_room(self, tenant: str) -> bool:
-        """Return whether `tenant` may add a waiter now."""
-        mine = self._tenants.get(tenant, {})
-        return self._length < self._capacity and len(mine) < self._share
+    def has_room(self, tenant: str, places: int = 1) -> bool:
+        """Return whether `tenant` may add a waiter of so many places now.
 
-    def add(self, tenant: str, waiter: T) -> None:
+        One that is larger than the share has room while nobody of its tenant
+        waits: else it would never have any.
+        """
+        taken = self._taken[tenant]
+        if not taken:
+            return len(self) < self._capacity
+        return len(self) + places <= self._capacity and taken + places <= self._share
+
+    def add(self, tenant: str, waiter: T, places: int = 1) -> None:
         """Put `waiter` behind the others of its tenant. Ask `has_room` first."""
-        self._tenants.setdefault(tenant, {})[waiter] = None
-        self._length += 1
+        self._tenants.setdefault(tenant, {})[waiter] = places
+        self._taken[tenant] += places
 
     def first(self) -> T | None:
         """Return whose turn it is, or None, and leave it in its place.
@@ -75,8 +82,7 @@ class WaiterQueue(Generic[T]):
         mine = self._tenants.get(tenant)
         if mine is None or waiter not in mine:
             return False
-        del mine[waiter]
-        self._length -= 1
+        self._taken[tenant] -= mine.pop(waiter)
         if not mine:
-            del self._tenants[tenant]
+            del self._tenants[tenant], self._taken[tenant]
         return True

@@ -89,7 +89,8 @@ class GroupCommitWriter:
         Args:
             ledger: owned by the writer thread from `start` until `stop` returned.
             in_flight: how many draw calls were accepted and not answered yet,
-                the one that submits included. Called on the loop thread.
+                those that submit included; a call for a batch is one. Called on
+                the loop thread.
             on_fatal: called once, on the loop thread, when the writer ended
                 because the ledger is damaged or something impossible happened.
                 The process must end.
@@ -122,31 +123,34 @@ class GroupCommitWriter:
 
     # --- what the loop asks ----------------------------------------------------
 
-    def submit(self, draft: HandDraft) -> asyncio.Future[Outcome]:
-        """Hand over a drawn hand; the future resolves when the ledger has confirmed it.
+    def submit(self, drafts: Sequence[HandDraft]) -> list[asyncio.Future[Outcome]]:
+        """Hand over hands that were drawn together; they are recorded in one commit, or none is.
 
-        Cancelling the future does not recall the draft: the hand is spent.
+        Cancelling a future does not recall its draft: the hand is spent.
+
+        Args:
+            drafts: at least one.
 
         Raises:
             ShuttingDownError: the writer was stopped. Nothing was spent.
             LedgerError: the writer ended fatally. Nothing was spent.
 
         Returns:
-            A future that fails with LedgerUnavailableError if the commit was not
-            confirmed (discard the draft, look the hand up before retrying), or
-            with a fatal error.
+            For each draft a future that resolves when the ledger has confirmed it, and fails with
+            LedgerUnavailableError if the commit was not confirmed (discard the draft, look the
+            hand up before retrying), or with a fatal error.
         """
         if self._ended is not None:
             raise _copy(self._ended)
-        answer: asyncio.Future[Outcome] = self._loop.create_future()
-        self._queue.drafts.append(draft)
-        self._queue.answers.append(answer)
-        alone = self._in_flight() <= 1
-        if self._rule.arrived(time.monotonic_ns(), len(self._queue.drafts), alone=alone):
+        answers: list[asyncio.Future[Outcome]] = [self._loop.create_future() for _ in drafts]
+        self._queue.drafts += drafts
+        self._queue.answers += answers
+        alone, queued = self._in_flight() <= len(drafts), len(self._queue.drafts)
+        if self._rule.arrived(time.monotonic_ns(), queued, came=len(drafts), alone=alone):
             self._commit_now()
         else:
             self._wait_for_quiet()
-        return answer
+        return answers
 
     def note(self, event: Event) -> None:
         """Remember an event with the next commit.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from google.protobuf import duration_pb2, timestamp_pb2
 
-from entropyd.entropy.gate import GatedSeed, SourceUse
+from entropyd.entropy.gate import GatedBatch, GatedSeed, SourceUse
 from entropyd.entropy.gated import USER_KIND
 from entropyd.entropy.source import SourceKind
 from entropyd.entropy.source_state import SourceState
@@ -37,7 +37,13 @@ NOT_FOR_PLAY = frozenset({types_pb2.SOURCE_KIND_MOCK, types_pb2.SOURCE_KIND_REPL
 
 
 def encode_provenance(
-    seeds: Sequence[GatedSeed], drawn_at_ns: int, *, node: str, policy: str, degraded: bool
+    seeds: Sequence[GatedSeed],
+    drawn_at_ns: int,
+    *,
+    node: str,
+    policy: str,
+    degraded: bool,
+    batch: GatedBatch | None = None,
 ) -> bytes:
     """Return the provenance of a draw, as it is stored and answered.
 
@@ -50,16 +56,25 @@ def encode_provenance(
         node: name of the node.
         policy: the gate in force, in one line.
         degraded: whether a configured source did not count, or users were waived.
+        batch: the batch that the hand was drawn in; only its reseed has class `os`.
     """
     sources = _add_up(use for seed in seeds for use in seed.uses)
-    sources.append(_os_use(len(seeds)))
+    shared: list[types_pb2.SourceUse] = []
+    if batch is None:
+        sources.append(_os_use(len(seeds)))
+    else:
+        shared = [*_add_up(batch.shared.uses), _os_use(1)]
     drawn_at = timestamp_pb2.Timestamp()
     drawn_at.FromNanoseconds(drawn_at_ns)
     return types_pb2.Provenance(
         sources=sources,
         policy=policy,
-        construction=types_pb2.CONSTRUCTION_SINGLE,
-        mock=any(source.kind in NOT_FOR_PLAY for source in sources),
+        construction=(
+            types_pb2.CONSTRUCTION_SINGLE if batch is None else types_pb2.CONSTRUCTION_BATCH
+        ),
+        batch_hands=0 if batch is None else len(batch.hands),
+        shared_sources=shared,
+        mock=any(source.kind in NOT_FOR_PLAY for source in (*sources, *shared)),
         degraded=degraded,
         node=node,
         drawn_at=drawn_at,

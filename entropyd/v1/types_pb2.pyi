@@ -138,6 +138,10 @@ class _ConstructionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Construc
     """Not said."""
     CONSTRUCTION_SINGLE: _Construction.ValueType  # 1
     """One reseed of the DRBG, gated on its own, for every seed."""
+    CONSTRUCTION_BATCH: _Construction.ValueType  # 2
+    """One reseed, gated on its own, shared by hands of one segment that were drawn together; each hand
+    was gated on samples of its own as well (docs/protocol.md, "Batch").
+    """
 
 class Construction(_Construction, metaclass=_ConstructionEnumTypeWrapper):
     """Construction says how the seeds of a draw were made (docs/protocol.md, "Seeds")."""
@@ -146,6 +150,10 @@ CONSTRUCTION_UNSPECIFIED: Construction.ValueType  # 0
 """Not said."""
 CONSTRUCTION_SINGLE: Construction.ValueType  # 1
 """One reseed of the DRBG, gated on its own, for every seed."""
+CONSTRUCTION_BATCH: Construction.ValueType  # 2
+"""One reseed, gated on its own, shared by hands of one segment that were drawn together; each hand
+was gated on samples of its own as well (docs/protocol.md, "Batch").
+"""
 Global___Construction: _TypeAlias = Construction  # noqa: Y015
 
 @_typing.final
@@ -275,6 +283,8 @@ class Provenance(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     DRAWN_AT_FIELD_NUMBER: _builtins.int
     SEEDS_FIELD_NUMBER: _builtins.int
+    BATCH_HANDS_FIELD_NUMBER: _builtins.int
+    SHARED_SOURCES_FIELD_NUMBER: _builtins.int
     policy: _builtins.str
     """The gate in force: "hardware=320 user=249 shortfall=cover"."""
     construction: Global___Construction.ValueType
@@ -287,6 +297,8 @@ class Provenance(_message.Message):
     """The node that drew, as named in its configuration."""
     seeds: _builtins.int
     """How many seeds, each gated on its own."""
+    batch_hands: _builtins.int
+    """How many hands shared the reseed; 0 unless the construction is a batch."""
     @_builtins.property
     def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___SourceUse]:
         """Every source that was mixed in, one entry for each source and class."""
@@ -294,6 +306,10 @@ class Provenance(_message.Message):
     @_builtins.property
     def drawn_at(self) -> _timestamp_pb2.Timestamp:
         """When it was drawn; a claim only. Order comes from sequence numbers."""
+
+    @_builtins.property
+    def shared_sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___SourceUse]:
+        """What entered the reseed that they shared, users' data too; `sources` is then the hand's own."""
 
     def __init__(
         self,
@@ -306,10 +322,12 @@ class Provenance(_message.Message):
         node: _builtins.str = ...,
         drawn_at: _timestamp_pb2.Timestamp | None = ...,
         seeds: _builtins.int = ...,
+        batch_hands: _builtins.int = ...,
+        shared_sources: _abc.Iterable[Global___SourceUse] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["drawn_at", b"drawn_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["construction", b"construction", "degraded", b"degraded", "drawn_at", b"drawn_at", "mock", b"mock", "node", b"node", "policy", b"policy", "seeds", b"seeds", "sources", b"sources"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_hands", b"batch_hands", "construction", b"construction", "degraded", b"degraded", "drawn_at", b"drawn_at", "mock", b"mock", "node", b"node", "policy", b"policy", "seeds", b"seeds", "shared_sources", b"shared_sources", "sources", b"sources"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from entropyd.ledger.sqlite import SqliteLedger
-from entropyd.runtime.dealer import Dealer
+from entropyd.runtime.draws import Draws
 from entropyd.runtime.writer import GroupCommitWriter
 from entropyd.service.shuffle_core import ShuffleCore
 from tests.campaigns import altered_daemon
@@ -80,20 +80,22 @@ class Phases:
         self._follow_answers()
 
     def _follow_dealer(self) -> None:
-        def enqueue(dealer: Dealer, order: Any) -> Any:
-            self.enter("waiting", order.hand)
-            waiter = enqueue_as_ever(dealer, order)
-            if dealer.waiters >= self._count:
+        def add(draws: Draws, orders: Any, **how: Any) -> Any:
+            for order in orders:
+                self.enter("waiting", order.hand)
+            waiter = add_as_ever(draws, orders, **how)
+            if len(draws) >= self._count:
                 self.reach(WAITING, self._count)
             return waiter
 
-        def submit(writer: GroupCommitWriter, draft: Any) -> Any:
-            self.enter("drawn", draft.hand)
-            return submit_as_ever(writer, draft)
+        def submit(writer: GroupCommitWriter, drafts: Any) -> Any:
+            for draft in drafts:
+                self.enter("drawn", draft.hand)
+            return submit_as_ever(writer, drafts)
 
-        enqueue_as_ever = Dealer._enqueue
+        add_as_ever = Draws.add
         submit_as_ever = GroupCommitWriter.submit
-        _replace(Dealer, "_enqueue", enqueue)
+        _replace(Draws, "add", add)
         _replace(GroupCommitWriter, "submit", submit)
 
     def _follow_ledger(self) -> None:

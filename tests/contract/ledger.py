@@ -65,6 +65,16 @@ class LedgerContract:
         assert AlreadySpent(first.record) == second
         assert make_draft(attempt=1) == ledger.find("room", "hand-1", with_secrets=True).draft
 
+    def test_spent_hands_are_told_among_many(self, ledger):
+        """In one question, whatever their number; another tenant's are not."""
+        spent = [f"h{number}" for number in range(0, 600, 7)]
+        ledger.commit([make_draft(hand) for hand in spent])
+        asked = [f"h{number}" for number in range(600)]
+        assert set(spent) == ledger.spent_among("room", asked)
+        assert set() == ledger.spent_among("other-room", asked)
+        assert {"h7"} == ledger.spent_among("room", ["h7"])
+        assert set() == ledger.spent_among("room", [])
+
     def test_a_second_table_buys_no_second_deck(self, ledger):
         (first,) = ledger.commit([make_draft(table="table-1")])
         (second,) = ledger.commit([make_draft(table="table-2")])

@@ -14,7 +14,7 @@ from typing import Any
 
 from entropyd.draw.cards import Deck
 from entropyd.entropy.credited import CreditedBlock
-from entropyd.entropy.gate import Gate, GatedSeed, Hold, SourceFacts
+from entropyd.entropy.gate import Gate, GatedBatch, GatedSeed, Hold, SourceFacts
 from entropyd.entropy.policy import GatePolicy
 from entropyd.entropy.source import NoiseSourceInfo, SourceKind
 from entropyd.entropy.source_state import SourceState
@@ -50,7 +50,7 @@ MINE, THEIRS = b"m" * 16, b"t" * 16
 
 
 class DirectWriter:
-    """Commits in the loop's own thread: at the next turn, or when told.
+    """Commits in the loop's own thread: at the next turn, or when told; each submission by itself.
 
     After a commit that failed it tries the ledger again, as the real one does.
 
@@ -70,35 +70,44 @@ class DirectWriter:
         self.health: list[tuple[str, str]] = []
         self.refusal: Exception | None = None
         self._ledger = ledger
-        self._open: dict[tuple[str, str], tuple[HandDraft, asyncio.Future[Outcome]]] = {}
+        self._drafts: set[tuple[str, str]] = set()
+        self._open: list[tuple[list[HandDraft], list[asyncio.Future[Outcome]]]] = []
 
-    def submit(self, draft: HandDraft) -> "asyncio.Future[Outcome]":
+    def submit(self, drafts: Sequence[HandDraft]) -> "list[asyncio.Future[Outcome]]":
         if self.refusal is not None:
             raise self.refusal
-        key = draft.tenant, draft.hand
-        assert key not in self._open, f"two drafts of {key} are on their way at once"
-        self.submitted.append(draft)
+        assert drafts, "no draft was handed over"
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Outcome] = loop.create_future()
-        self._open[key] = draft, answer
+        answers: list[asyncio.Future[Outcome]] = [loop.create_future() for _ in drafts]
+        for draft in drafts:
+            key = draft.tenant, draft.hand
+            assert key not in self._drafts, f"two drafts of {key} are on their way at once"
+            self._drafts.add(key)
+        self.submitted += drafts
+        group = list(drafts), answers
+        self._open.append(group)
         if not self.held:
-            loop.call_soon(self._commit, key)
-        return answer
+            loop.call_soon(self._commit, group)
+        return answers
 
     def commit_all(self) -> None:
-        for key in list(self._open):
-            self._commit(key)
+        for group in list(self._open):
+            self._commit(group)
 
-    def _commit(self, key: tuple[str, str]) -> None:
-        draft, answer = self._open.pop(key)
-        assert not answer.done(), "an answer came before its commit"
+    def _commit(self, group: "tuple[list[HandDraft], list[asyncio.Future[Outcome]]]") -> None:
+        drafts, answers = group
+        self._open.remove(group)
+        self._drafts -= {(draft.tenant, draft.hand) for draft in drafts}
+        assert not any(answer.done() for answer in answers), "an answer came before its commit"
         try:
-            [outcome] = self._ledger.commit([draft])
+            outcomes = self._ledger.commit(drafts)
         except EntropydError as error:
-            answer.set_exception(error)
+            for answer in answers:
+                answer.set_exception(type(error)(str(error)))
             asyncio.get_running_loop().call_later(RETRY_S, self._retry)
         else:
-            answer.set_result(outcome)
+            for answer, outcome in zip(answers, outcomes, strict=True):
+                answer.set_result(outcome)
 
     def _retry(self) -> None:
         with contextlib.suppress(LedgerUnavailableError):
@@ -201,10 +210,13 @@ class Table:
             tables=ServedTables(tables),
         )
 
-    def _describe(self, seeds: Sequence[GatedSeed], wall_ns: int) -> bytes:
-        self.described.append((seeds, wall_ns))
+    def _describe(
+        self, seeds: Sequence[GatedSeed], drawn_at_ns: int, *, batch: GatedBatch | None = None
+    ) -> bytes:
+        self.described.append((seeds, drawn_at_ns))
+        policy = self.gate.policy.describe()
         return encode_provenance(
-            seeds, wall_ns, node="test", policy=self.gate.policy.describe(), degraded=False
+            seeds, drawn_at_ns, node="test", policy=policy, degraded=False, batch=batch
         )
 
     def deliver(self, samples: int, *, source: str = "quantis") -> None:

@@ -90,6 +90,11 @@ class MemoryLedger:
             return record
         return without_secrets(record)
 
+    def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
+        self._refuse_closed()
+        with self._whole:
+            return {hand for hand in hands if (tenant, hand) in self._disk.records}
+
     def probe(self) -> None:
         self._refuse_closed()
 
@@ -146,6 +151,9 @@ class WrappedLedger:
     def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
         return self.inner.find(tenant, hand, with_secrets=with_secrets)
 
+    def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
+        return self.inner.spent_among(tenant, hands)
+
     def probe(self) -> None:
         self.inner.probe()
 
@@ -197,6 +205,10 @@ class FaultyLedger(WrappedLedger):
     def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
         self._doubtful.discard((tenant, hand))
         return super().find(tenant, hand, with_secrets=with_secrets)
+
+    def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
+        self._doubtful.difference_update((tenant, hand) for hand in hands)
+        return super().spent_among(tenant, hands)
 
     def probe(self) -> None:
         if self._failing:

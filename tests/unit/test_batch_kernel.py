@@ -14,9 +14,10 @@ from entropyd.draw.cards import DECKS, Deck
 from entropyd.draw.shuffle import shuffle
 from entropyd.errors import InternalError
 from entropyd.hands.commitment import encode_items
-from entropyd.hands.many_decks import HandSecrets, open_decks
+from entropyd.hands.many_decks import open_decks
 from entropyd.hands.rules import Rules
 from entropyd.hands.whole_deck import open_deck
+from entropyd.rbg.construction import DrawSeeds
 from tests.reference import naive
 from tests.reference.make_vectors import draw_inputs
 
@@ -129,7 +130,7 @@ def test_many_hands_are_opened_as_one(deck, count):
     segments = len(naive.segments_of(naive.shuffle_bounds(deck.size)))
     seeds, bindings = inputs(count * segments, deck)
     secrets = [
-        HandSecrets(tuple(seeds[number * segments :][:segments]), seeds[number][:32], seed[32:])
+        DrawSeeds(tuple(seeds[number * segments :][:segments]), seeds[number][:32], seed[32:])
         for number, seed in enumerate(seeds[:count])
     ]
     opened = open_decks(rules, bindings[:count], secrets)

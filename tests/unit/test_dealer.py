@@ -23,7 +23,8 @@ from entropyd.errors import (
     ShuttingDownError,
 )
 from entropyd.ledger.contract import AlreadySpent
-from entropyd.runtime.dealer import DRAWS_A_TURN, STALLED_S
+from entropyd.runtime.dealer import STALLED_S
+from entropyd.runtime.draws import DRAWS_A_TURN
 from entropyd.runtime.orders import Dealt, judge
 from tests.fakes.dealing import (
     MINE,
@@ -572,16 +573,16 @@ def test_an_order_shows_no_claim():
 # --- turns ----------------------------------------------------------------------------
 
 
-def test_a_turn_draws_32_hands_and_lets_the_loop_go_on():
+def test_a_turn_draws_64_hands_and_lets_the_loop_go_on():
     """Readers, commits and callers get their turn before the rest is drawn."""
-    table = Table()
+    table = Table(max_waiters=150)
 
     async def scenario():
-        calls = tasks(*(table.call(f"h{n}") for n in range(80)))
+        calls = tasks(*(table.call(f"h{n}") for n in range(150)))
         await settle()
         table.writer.held = True
         drawn = []
-        table.feed(seeds=80)
+        table.feed(seeds=150)
         for _ in range(3):
             drawn.append(len(table.writer.submitted))
             await asyncio.sleep(0)
@@ -590,8 +591,8 @@ def test_a_turn_draws_32_hands_and_lets_the_loop_go_on():
         await settle()
         return drawn
 
-    assert 32 == DRAWS_A_TURN
-    assert [32, 64, 80] == play(table.clock, scenario)
+    assert 64 == DRAWS_A_TURN
+    assert [64, 128, 150] == play(table.clock, scenario)
 
 
 def test_tenants_are_drawn_for_in_turn():
@@ -725,7 +726,7 @@ def test_a_draw_that_fails_ends_the_daemon_and_draws_no_more(how, told):
         calls = tasks(*(table.call(f"h{n}") for n in range(3)))
         await settle()
         broken(table, how)
-        table.feed(seeds=3)
+        table.feed()
         ended = [await ends(call) for call in calls]
         broken(table, "writer")
         table.feed(seeds=3)
@@ -739,6 +740,24 @@ def test_a_draw_that_fails_ends_the_daemon_and_draws_no_more(how, told):
     assert 0 == table.ledger.count()
     assert (0, 0) == (table.dealer.waiters, table.dealer.in_flight)
     assert START_NS == table.clock.now_ns
+
+
+def test_hands_that_are_drawn_in_one_turn_fail_together():
+    """None of them is handed over: nobody can say which of the seeds are good."""
+    table = Table()
+
+    async def scenario():
+        calls = tasks(*(table.call(f"h{n}") for n in range(3)))
+        await settle()
+        table.construction.enter_error_state()
+        table.feed(seeds=2)
+        return [await ends(call) for call in calls]
+
+    ended = play(table.clock, scenario)
+    told = [NotInstantiatedError, NotInstantiatedError, ShuttingDownError]
+    assert told == [type(error) for error in ended]
+    assert [NotInstantiatedError] == [type(error) for error in table.fatal]
+    assert [] == table.writer.submitted
 
 
 def test_a_defect_keeps_its_cause_for_the_log_and_out_of_the_text():
@@ -972,6 +991,7 @@ def test_the_writers_outcome_is_what_a_commit_gave():
     async def scenario():
         table.feed()
         await table.call()
-        return await table.writer.submit(table.writer.submitted[0])
+        [answer] = table.writer.submit(table.writer.submitted[:1])
+        return await answer
 
     assert isinstance(play(table.clock, scenario), AlreadySpent)

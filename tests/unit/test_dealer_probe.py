@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from entropyd.errors import LedgerUnavailableError
-from entropyd.runtime.dealer import PROBE_NS
+from entropyd.runtime.steps import PROBE_NS
 from tests.fakes.dealing import Table
 from tests.fakes.ledger import FaultyLedger, MemoryLedger, WrappedLedger
 from tests.fakes.manual_time import play

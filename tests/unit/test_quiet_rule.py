@@ -31,6 +31,13 @@ def test_a_second_call_of_a_batch_is_never_alone():
     assert not rule.arrived(T + 1, 2, alone=True)
 
 
+def test_drafts_that_came_together_wait_for_nobody_if_nobody_else_is_there():
+    assert QuietRule().arrived(T, 100, came=100, alone=True)
+    rule = QuietRule()
+    rule.arrived(T, 1, alone=False)
+    assert not rule.arrived(T + 1, 101, came=100, alone=True)
+
+
 def test_a_stream_without_gaps_is_cut():
     rule = QuietRule()
     arrivals = 0

@@ -16,7 +16,15 @@ from entropyd.errors import (
     LedgerUnavailableError,
     ShuttingDownError,
 )
-from entropyd.ledger.contract import AlreadySpent, Event, EventKind, Ledger, Recorded
+from entropyd.ledger.contract import (
+    AlreadySpent,
+    Event,
+    EventKind,
+    HandDraft,
+    Ledger,
+    Outcome,
+    Recorded,
+)
 from entropyd.runtime import quiet_rule, writer
 from entropyd.runtime.quiet_rule import MAX_BATCH_ROWS
 from entropyd.runtime.writer import MAX_WAITING_NOTES, GroupCommitWriter
@@ -37,6 +45,11 @@ class Bench:
             ledger, in_flight=lambda: self.in_flight, on_fatal=self.fatal.append, retry_s=retry_s
         )
         self.writer.start()
+
+    def submit(self, draft: HandDraft) -> "asyncio.Future[Outcome]":
+        """Hand over one draft by itself."""
+        [answer] = self.writer.submit([draft])
+        return answer
 
 
 Scenario = Callable[[], Coroutine[Any, Any, None]]
@@ -69,7 +82,7 @@ def test_no_answer_before_the_commit_has_returned(play):
     async def scenario() -> None:
         ledger = GatedLedger(MemoryLedger())
         bench = Bench(ledger)
-        answer = bench.writer.submit(make_draft())
+        answer = bench.submit(make_draft())
         order: list[int] = []
         answer.add_done_callback(lambda _: order.append(ledger.returned))
         await until(lambda: ledger.batches != [])
@@ -93,7 +106,7 @@ def test_an_answer_is_what_the_ledger_returned(play):
         ledger = MemoryLedger()
         ledger.commit([make_draft(attempt=1)])
         bench = Bench(ledger)
-        outcome = await bench.writer.submit(make_draft(attempt=2))
+        outcome = await bench.submit(make_draft(attempt=2))
         assert isinstance(outcome, AlreadySpent)
         assert make_draft(attempt=1).items == outcome.record.draft.items
         await bench.writer.stop()
@@ -110,7 +123,7 @@ def test_a_call_that_is_alone_is_committed_at_once(play):
     async def scenario() -> None:
         ledger = GatedLedger(MemoryLedger())
         bench = Bench(ledger)
-        answer = bench.writer.submit(make_draft())
+        answer = bench.submit(make_draft())
         # The loop does not run while we sleep, so no timer can have helped.
         deadline = time.monotonic() + 5
         while not ledger.batches and time.monotonic() < deadline:
@@ -129,7 +142,7 @@ def test_a_burst_shares_one_commit(play):
         ledger.open_door()
         bench = Bench(ledger)
         bench.in_flight = 64
-        answers = [bench.writer.submit(make_draft(f"h{number}")) for number in range(64)]
+        answers = [bench.submit(make_draft(f"h{number}")) for number in range(64)]
         outcomes = await asyncio.gather(*answers)
         assert [64] == [len(batch) for batch in ledger.batches]
         assert list(range(1, 65)) == [outcome.record.sequence for outcome in outcomes]
@@ -151,7 +164,7 @@ def test_every_arrival_makes_the_batch_wait_anew(play, monkeypatch):
         bench.in_flight = 5
         answers = []
         for number in range(5):
-            answers.append(bench.writer.submit(make_draft(f"h{number}")))
+            answers.append(bench.submit(make_draft(f"h{number}")))
             await asyncio.sleep(0.1)
         await asyncio.gather(*answers)
         assert [5] == [len(batch) for batch in ledger.batches]
@@ -164,11 +177,11 @@ def test_while_a_commit_runs_the_next_batch_gathers(play):
     async def scenario() -> None:
         ledger = GatedLedger(MemoryLedger())
         bench = Bench(ledger)
-        answers = [bench.writer.submit(make_draft("h0"))]
+        answers = [bench.submit(make_draft("h0"))]
         await until(lambda: ledger.batches != [])
         bench.in_flight = 11
         for number in range(1, 11):
-            answers.append(bench.writer.submit(make_draft(f"h{number}")))
+            answers.append(bench.submit(make_draft(f"h{number}")))
             await asyncio.sleep(0.002)
         assert 1 == len(ledger.batches)
         assert 10 == bench.writer.stats.queued
@@ -188,7 +201,7 @@ def test_all_answers_of_a_commit_are_posted_in_one_call(play):
         ledger.open_door()
         bench = Bench(ledger)
         bench.in_flight = 20
-        answers = [bench.writer.submit(make_draft(f"h{number}")) for number in range(20)]
+        answers = [bench.submit(make_draft(f"h{number}")) for number in range(20)]
         seen: list[int] = []
         answers[0].add_done_callback(lambda _: seen.append(sum(a.done() for a in answers)))
         await asyncio.gather(*answers)
@@ -203,7 +216,7 @@ def test_a_full_batch_does_not_wait_for_quiet(play):
         ledger = GatedLedger(MemoryLedger())
         bench = Bench(ledger)
         bench.in_flight = 2 * MAX_BATCH_ROWS
-        answers = [bench.writer.submit(make_draft(f"h{n}")) for n in range(MAX_BATCH_ROWS)]
+        answers = [bench.submit(make_draft(f"h{n}")) for n in range(MAX_BATCH_ROWS)]
         assert 0 == bench.writer.stats.queued
         ledger.open_door()
         await asyncio.gather(*answers)
@@ -217,12 +230,47 @@ def test_a_caller_that_went_away_spends_its_hand_and_hurts_nobody(play):
         ledger = GatedLedger(MemoryLedger())
         bench = Bench(ledger)
         bench.in_flight = 2
-        gone, stays = (bench.writer.submit(make_draft(hand)) for hand in ("h1", "h2"))
+        gone, stays = (bench.submit(make_draft(hand)) for hand in ("h1", "h2"))
         gone.cancel()
         ledger.open_door()
         outcome = await stays
         assert 2 == outcome.record.sequence
         assert ledger.find("room", "h1") is not None
+        await bench.writer.stop()
+
+    play(scenario)
+
+
+def test_drafts_that_were_drawn_together_are_one_commit(play):
+    """Also beside others that wait, and although they are more than a batch ever gathers."""
+
+    async def scenario() -> None:
+        ledger = GatedLedger(MemoryLedger())
+        bench = Bench(ledger)
+        bench.in_flight = 1000
+        alone = bench.submit(make_draft("h"))
+        drafts = [make_draft(f"h{number}") for number in range(MAX_BATCH_ROWS + 10)]
+        together = bench.writer.submit(drafts)
+        ledger.open_door()
+        await alone
+        outcomes = await asyncio.gather(*together)
+        assert [1 + len(drafts)] == [len(batch) for batch in ledger.batches]
+        assert [draft.hand for draft in drafts] == [o.record.draft.hand for o in outcomes]
+        await bench.writer.stop()
+
+    play(scenario)
+
+
+def test_drafts_that_were_drawn_together_fail_together(play):
+    async def scenario() -> None:
+        ledger = FaultyLedger(MemoryLedger())
+        ledger.fail_not_written = 1
+        bench = Bench(ledger)
+        together = bench.writer.submit([make_draft("h1"), make_draft("h2")])
+        errors = await asyncio.gather(*together, return_exceptions=True)
+        assert [LedgerUnavailableError] * 2 == [type(error) for error in errors]
+        assert errors[0] is not errors[1]
+        assert 0 == ledger.count()
         await bench.writer.stop()
 
     play(scenario)
@@ -298,13 +346,13 @@ def test_an_unconfirmed_commit_answers_nobody_and_the_next_one_works(play, writt
             ledger.fail_but_written = 1
         else:
             ledger.fail_not_written = 1
-        answers = [bench.writer.submit(make_draft(hand, attempt=1)) for hand in ("h1", "h2")]
+        answers = [bench.submit(make_draft(hand, attempt=1)) for hand in ("h1", "h2")]
         errors = await asyncio.gather(*answers, return_exceptions=True)
         assert [LedgerUnavailableError] * 2 == [type(error) for error in errors]
         assert errors[0] is not errors[1]
         for hand in ("h1", "h2"):
             assert written == (ledger.find("room", hand) is not None)
-            outcome = await bench.writer.submit(make_draft(hand, attempt=2))
+            outcome = await bench.submit(make_draft(hand, attempt=2))
             attempt = 1 if written else 2
             assert make_draft(hand, attempt=attempt).items == outcome.record.draft.items
         assert [] == bench.fatal
@@ -321,7 +369,7 @@ def test_a_ledger_that_failed_is_tried_again_although_nobody_draws(play):
         ledger.fail_not_written = 3
         bench = Bench(ledger)
         with pytest.raises(LedgerUnavailableError):
-            await bench.writer.submit(make_draft())
+            await bench.submit(make_draft())
         with pytest.raises(LedgerUnavailableError):
             ledger.probe()
         await until(lambda: bench.writer.stats.commits == 1)
@@ -339,7 +387,7 @@ def test_draws_do_not_wait_for_the_retry(play):
         bench = Bench(ledger, retry_s=3600)
         bench.writer.note(ALARM)
         await until(lambda: bench.writer.stats.failures == 1)
-        outcome = await bench.writer.submit(make_draft())
+        outcome = await bench.submit(make_draft())
         assert isinstance(outcome, Recorded)
         await bench.writer.drain()
         assert [ALARM] == ledger.events()
@@ -365,17 +413,17 @@ def test_something_fatal_ends_the_writer_and_is_reported_once(play, error, expec
         ledger = GatedLedger(MemoryLedger())
         ledger.error = error
         bench = Bench(ledger)
-        running = bench.writer.submit(make_draft("h1"))
+        running = bench.submit(make_draft("h1"))
         await until(lambda: ledger.batches != [])
         bench.in_flight = 2
-        waiting = bench.writer.submit(make_draft("h2"))
+        waiting = bench.submit(make_draft("h2"))
         ledger.open_door()
         errors = await asyncio.gather(running, waiting, return_exceptions=True)
         assert [expected, expected] == [type(failure) for failure in errors]
         assert [expected] == [type(failure) for failure in bench.fatal]
         assert "secret" not in str(bench.fatal[0])
         with pytest.raises(expected):
-            bench.writer.submit(make_draft("h3"))
+            bench.submit(make_draft("h3"))
         await bench.writer.drain()
         await bench.writer.stop()
         assert 1 == len(ledger.batches)
@@ -393,7 +441,7 @@ def test_a_ledger_that_answers_for_too_few_is_fatal(play):
         ledger.open_door()
         bench = Bench(ledger)
         with pytest.raises(InternalError, match="0 outcomes for 1 drafts"):
-            await bench.writer.submit(make_draft())
+            await bench.submit(make_draft())
         assert 1 == len(bench.fatal)
         await bench.writer.stop()
 
@@ -408,9 +456,9 @@ def test_drain_waits_for_everything_that_was_handed_over(play):
         ledger = GatedLedger(MemoryLedger())
         bench = Bench(ledger)
         bench.in_flight = 3
-        answers = [bench.writer.submit(make_draft("h0"))]
+        answers = [bench.submit(make_draft("h0"))]
         await until(lambda: ledger.batches != [])
-        answers += [bench.writer.submit(make_draft(f"h{number}")) for number in (1, 2)]
+        answers += [bench.submit(make_draft(f"h{number}")) for number in (1, 2)]
         bench.writer.note(ALARM)
         draining = asyncio.create_task(bench.writer.drain())
         await asyncio.sleep(0.01)
@@ -441,14 +489,14 @@ def test_stop_ends_the_running_commit_and_refuses_what_waits(play):
     async def scenario() -> None:
         ledger = GatedLedger(MemoryLedger())
         bench = Bench(ledger)
-        running = bench.writer.submit(make_draft("h1"))
+        running = bench.submit(make_draft("h1"))
         await until(lambda: ledger.batches != [])
         bench.in_flight = 2
-        waiting = bench.writer.submit(make_draft("h2"))
+        waiting = bench.submit(make_draft("h2"))
         stopping = asyncio.create_task(bench.writer.stop())
         await asyncio.sleep(0)
         with pytest.raises(ShuttingDownError):
-            bench.writer.submit(make_draft("h3"))
+            bench.submit(make_draft("h3"))
         ledger.open_door()
         await stopping
         assert isinstance(await running, Recorded)
@@ -468,7 +516,7 @@ def test_stats_tell_commits_rows_time_and_a_disk_that_hangs(play):
         await asyncio.sleep(0.02)
         assert time.monotonic_ns() - bench.writer.stats.last_progress_ns < 10_000_000
         bench.in_flight = 2
-        answer = bench.writer.submit(make_draft())
+        answer = bench.submit(make_draft())
         waiting = bench.writer.stats
         assert (1, []) == (waiting.queued, ledger.batches)
         assert bench.writer.stalled_s == 0
