@@ -29,8 +29,8 @@ from entropyd.ledger.secrets import SecretBox
 from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ledger.state_dir import StateDirectory
 from entropyd.rbg.construction import NONCE_BYTES, OS_SAMPLE_BYTES, SeedConstruction
+from entropyd.service.messages import shuffle_message
 from entropyd.service.provenance import encode_provenance
-from entropyd.service.shuffle_core import shuffle_message
 
 MILLIBITS = 6000
 BLOCK_BYTES = 8192

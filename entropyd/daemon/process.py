@@ -68,7 +68,15 @@ QUIET_S = 0.1
 QUIET_LIMIT_S = 0.5
 LISTENER_GRACE_S = 0.5
 
-METHODS = ("Shuffle", "GetShuffle", "AddUserEntropy", "GetStatus")
+METHODS = (
+    "Shuffle",
+    "GetShuffle",
+    "BatchShuffle",
+    "StreamShuffles",
+    "AddUserEntropy",
+    "GetStatus",
+    "WatchStatus",
+)
 # What a draw makes is freed without the collector of cycles, which looks by default whenever 700
 # objects more are alive: 85 times a second under 64 callers, for 24 us of CPU time a draw. 50,000
 # objects are some 10 MB, the most that cycles can then keep.
@@ -302,6 +310,7 @@ class Daemon:
             for listener in listeners:
                 listener.set_serving(process=True, dealing=hold is None)
             self._notifier.status(self._status())
+        self._entropy.feed.poll()
         if self._turns % TICKS_A_READER_CHECK == 0:
             self._supervisor.check()
             self._show_levels()

@@ -1,12 +1,13 @@
 """Hands that are asked for together and answered one by one: none waits for another.
 
-What a stream of hands does with each of its messages. A task for every hand
-would cost more than its draw; so the hands of a message share a timer, and
-each is told by the callback of its own draw. Owned by the event loop's thread.
+What a stream of hands is made of. A task for every hand would cost more than
+its draw; so the hands of a stream share a timer, and each is told by the
+callback of its own draw. Owned by the event loop's thread.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from entropyd.errors import EntropydError, ShuttingDownError
 from entropyd.ledger.contract import Outcome
@@ -18,118 +19,136 @@ from entropyd.runtime.steps import Steps, dealt_of
 Tell = Callable[[DrawOrder, Dealt | EntropydError], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    order: DrawOrder
+    arrived_ns: int
+    answer_by_ns: int
+
+
 class Asked:
-    """The hands of one message. Made, asked once, and done when all of them were told."""
+    """The hands that one listener asks for, as long as it listens."""
 
     def __init__(self, steps: Steps, tell: Tell) -> None:
-        """Make it; `ask` begins."""
+        """Begin with none.
+
+        Args:
+            steps: of a call for a hand.
+            tell: called once for each hand, at once or later, with what a call of its own would
+                return or raise. Those of one commit are told in one turn of the loop.
+        """
         self._steps = steps
         self._tell = tell
-        self._waiting: dict[Waiter, DrawOrder] = {}
+        # In the order in which they came, and so of their time.
+        self._waiting: dict[Waiter, _Waiting] = {}
         self._following: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._arrived_ns = 0
 
-    def ask(self, orders: Sequence[DrawOrder], answer_by_ns: int) -> None:
+    def ask(self, orders: Sequence[DrawOrder], *, answer_by_ns: int) -> None:
         """Find, or let wait, every hand.
 
         Args:
             orders: of one tenant, at least one. A hand that stands there twice is drawn once.
-            answer_by_ns: monotonic time at which those that still wait are told to come back.
+            answer_by_ns: monotonic time at which those that still wait are told to come back; not
+                before that of the hands asked for earlier, for else it is that.
 
         Raises:
-            EntropydError: the ledger cannot be asked. No hand was told or waits.
+            LedgerError: the ledger cannot be asked. No hand of these was told or waits.
         """
-        steps = self._steps
-        spent = steps.spent_among(orders)
+        spent = self._steps.spent_among(orders)
         for order in orders:
-            self._arrived_ns = steps.enter()
-            if steps.first_other([order]) is not None:
-                self._follow(order, answer_by_ns)
+            asked = _Waiting(order, self._steps.enter(), answer_by_ns)
+            if self._steps.first_other([order]) is not None:
+                self._follow(asked)
             else:
-                self._find_or_wait(order, drawn=order.hand in spent)
-        steps.draws.pump()
-        if self._waiting:
-            after_s = max(0, answer_by_ns - steps.clock_ns()) / 1e9
-            self._timer = asyncio.get_running_loop().call_later(after_s, self._time_is_over)
+                self._find_or_wait(asked, drawn=order.hand in spent)
+        self._steps.draws.pump()
+        self._set_timer()
 
     def hang_up(self) -> None:
-        """Give up what still waits; nobody listens any more, so nothing is told."""
+        """Give up what still waits. Nobody listens any more: nothing is told after this."""
         for task in self._following:
             task.cancel()
         gone = ShuttingDownError("the caller hung up")
-        for waiter in list(self._waiting):
-            self._forget(waiter)
+        for waiter, asked in list(self._waiting.items()):
+            del self._waiting[waiter]
             self._steps.draws.give_up(waiter, gone)
-            self._steps.note_failure(asyncio.CancelledError(), self._arrived_ns)
-            self._steps.leave()
+            self._leave(asked, asyncio.CancelledError())
+        self._set_timer()
 
-    def _find_or_wait(self, order: DrawOrder, *, drawn: bool) -> None:
+    def _find_or_wait(self, asked: _Waiting, *, drawn: bool) -> None:
         try:
-            dealt = self._steps.find(order) if drawn else None
+            dealt = self._steps.find(asked.order) if drawn else None
             if dealt is None:
-                waiter = self._steps.enqueue([order])
-                self._waiting[waiter] = order
+                waiter = self._steps.enqueue([asked.order])
+                self._waiting[waiter] = asked
                 waiter.future.add_done_callback(lambda done: self._decided(waiter, done))
                 return
         except EntropydError as error:
-            self._end(order, error)
+            self._end(asked, error)
         else:
-            self._end(order, dealt)
+            self._end(asked, dealt)
 
-    def _follow(self, order: DrawOrder, answer_by_ns: int) -> None:
+    def _follow(self, asked: _Waiting) -> None:
         """Wait for another call's draw of this hand, in a task of its own: it is rare."""
-        task = asyncio.get_running_loop().create_task(self._deal(order, answer_by_ns))
+        task = asyncio.get_running_loop().create_task(self._deal(asked))
         self._following.add(task)
         task.add_done_callback(self._following.discard)
 
-    async def _deal(self, order: DrawOrder, answer_by_ns: int) -> None:
+    async def _deal(self, asked: _Waiting) -> None:
         try:
-            dealt = await self._steps.deal(order, answer_by_ns)
+            dealt = await self._steps.deal(asked.order, asked.answer_by_ns)
         except EntropydError as error:
-            self._end(order, error)
+            self._end(asked, error)
         except asyncio.CancelledError as error:
-            self._steps.note_failure(error, self._arrived_ns)
-            self._steps.leave()
+            self._leave(asked, error)
             raise
         else:
-            self._end(order, dealt)
+            self._end(asked, dealt)
 
     def _decided(self, waiter: Waiter, done: "asyncio.Future[list[Outcome]]") -> None:
-        order = self._waiting.get(waiter)
-        if order is None:
-            return  # told before: its time was over
-        self._forget(waiter)
-        error = done.exception()
-        if error is None:
+        asked = self._waiting.pop(waiter, None)
+        if asked is None:
+            return  # told before: its time was over, or nobody listens
+        try:
             [outcome] = done.result()
-            try:
-                self._end(order, dealt_of(order, outcome))
-            except EntropydError as spent:
-                self._end(order, spent)
-        elif isinstance(error, EntropydError):
-            self._end(order, error)
+            dealt = dealt_of(asked.order, outcome)
+        except EntropydError as error:
+            self._end(asked, error)
         else:
-            raise error
+            self._end(asked, dealt)
+
+    def _set_timer(self) -> None:
+        """See to it that the first one whose time is over is told."""
+        if self._timer is not None and not self._waiting:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None and self._waiting:
+            first = next(iter(self._waiting.values()))
+            left_s = max(0, first.answer_by_ns - self._steps.clock_ns()) / 1e9
+            self._timer = asyncio.get_running_loop().call_later(left_s, self._time_is_over)
 
     def _time_is_over(self) -> None:
-        """Tell those that still wait to come back."""
-        for waiter, order in list(self._waiting.items()):
+        """Tell those that waited for too long to come back."""
+        self._timer = None
+        now_ns = self._steps.clock_ns()
+        for waiter, asked in list(self._waiting.items()):
+            if asked.answer_by_ns > now_ns:
+                break
             error = self._steps.out_of_time(waiter)
-            self._forget(waiter)
+            del self._waiting[waiter]
             self._steps.draws.give_up(waiter, error)
-            self._end(order, error)
+            self._end(asked, error)
+        self._set_timer()
 
-    def _forget(self, waiter: Waiter) -> None:
-        del self._waiting[waiter]
-        if not self._waiting and self._timer is not None:
-            self._timer.cancel()
+    def _end(self, asked: _Waiting, answer: Dealt | EntropydError) -> None:
+        """Tell what became of one hand."""
+        self._leave(asked, answer)
+        self._tell(asked.order, answer)
 
-    def _end(self, order: DrawOrder, answer: Dealt | EntropydError) -> None:
-        """Tell one hand's caller."""
+    def _leave(self, asked: _Waiting, answer: Dealt | BaseException) -> None:
         if isinstance(answer, Dealt):
-            self._steps.note([answer], self._arrived_ns)
+            self._steps.note([answer], asked.arrived_ns)
         else:
-            self._steps.note_failure(answer, self._arrived_ns)
+            self._steps.note_failure(answer, asked.arrived_ns)
         self._steps.leave()
-        self._tell(order, answer)

@@ -195,27 +195,14 @@ class Dealer:
         """
         return await deal_batch(self._steps, orders, answer_by_ns=answer_by_ns)
 
-    def deal_each(
-        self, orders: Sequence[DrawOrder], *, answer_by_ns: int, tell: Tell
-    ) -> Callable[[], None]:
-        """Ask for hands that are answered one by one, none waiting for another.
+    def ask_each(self, tell: Tell) -> Asked:
+        """Return where hands are asked for that are answered one by one, none waiting for another.
 
         Args:
-            orders: of one tenant, at least one. A hand that stands there twice is drawn once.
-            answer_by_ns: monotonic time at which those that still wait are told to come back.
-            tell: called once for each order, at once or later, on the loop's thread, with what
+            tell: called once for each hand, at once or later, on the loop's thread, with what
                 `deal` would return or raise. Those of one commit are told in one turn of the loop.
-
-        Returns:
-            What to call when nobody listens any more: those that wait are given up, and nothing
-            is told after that.
-
-        Raises:
-            LedgerError: the ledger cannot be asked. No hand was told or waits.
         """
-        asked = Asked(self._steps, tell)
-        asked.ask(orders, answer_by_ns)
-        return asked.hang_up
+        return Asked(self._steps, tell)
 
     def find(self, tenant: str, table: str, hand: str) -> HandRecord:
         """Return the record of a hand, never drawing. It may have been drawn at another table.

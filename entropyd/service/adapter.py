@@ -1,4 +1,4 @@
-"""One call from the wire to the core and back.
+"""One call, or one stream, from the wire to the core and back.
 
 Every call takes the same way: who calls, room for it, its deadline, the core,
 who calls still, and our errors as a status. Whatever else is raised is a
@@ -6,9 +6,18 @@ defect: it is logged by its type, told as INTERNAL, and ends the daemon.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -21,7 +30,7 @@ from entropyd.errors import (
 )
 from entropyd.service.admission import Admission
 from entropyd.service.authentication import Authenticator, Caller
-from entropyd.service.error_table import answer
+from entropyd.service.error_table import Answer, answer
 from entropyd.service.identity import Call, Identity, Role
 
 Request = TypeVar("Request", bound=Message)
@@ -123,34 +132,63 @@ class Adapter:
         context: Context,
     ) -> Response:
         """Run `handler` for one call and translate what it raises."""
+        deadline_ns = self._deadline_ns(context)
+        with self._translated(method, deadline_ns) as ending, self.admit(context) as who:
+            caller, identity = who
+            ending.response = await handler(_well_formed(request), Call(identity, deadline_ns))
+            confirm(caller, identity)
+        if ending.told is not None:
+            await _abort(context, ending.told)
+        response: Response = ending.response
+        return response
+
+    async def carry_stream(
+        self,
+        method: str,
+        handler: Callable[[AsyncIterator[Request], Call], AsyncGenerator[Response, None]],
+        requests: AsyncIterator[Request | Malformed],
+        context: Context,
+    ) -> AsyncIterator[Response]:
+        """Run `handler` for one stream, of one request or more, and translate what it raises.
+
+        The next answer is asked for when the one before has been written: a
+        client that does not read holds its own stream and nobody else's.
+        """
+        deadline_ns = self._deadline_ns(context)
+        with self._translated(method, deadline_ns) as ending, self.admit(context) as who:
+            caller, identity = who
+            responses = handler(_all_well_formed(requests), Call(identity, deadline_ns))
+            async with aclosing(responses):
+                async for response in responses:
+                    confirm(caller, identity)
+                    yield response
+        if ending.told is not None:
+            await _abort(context, ending.told)
+
+    @contextmanager
+    def _translated(self, method: str, deadline_ns: int | None) -> Iterator["_Ending"]:
+        """Count a call, and turn what it raises into what its caller is told."""
         self.calls += 1
         began_ns = self._clock_ns()
-        # The stubs say that there always is a time; for a call without a deadline it is None.
-        left_s: float | None = context.time_remaining()
-        deadline_ns = None if left_s is None else began_ns + int(left_s * 1e9)
+        ending = _Ending()
         code, reason = grpc.StatusCode.OK, ""
         try:
-            with self.admit(context) as (caller, identity):
-                told_ok = await handler(_well_formed(request), Call(identity, deadline_ns))
-                confirm(caller, identity)
-                return told_ok
+            yield ending
         except EntropydError as error:
-            told = answer(error, left_s=self._left_s(deadline_ns))
-            code, reason = told.code, error.reason
+            ending.told = answer(error, left_s=self._left_s(deadline_ns))
+            code, reason = ending.told.code, error.reason
             if error.fatal:
                 self._on_defect(error)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):
             code = grpc.StatusCode.CANCELLED
             raise
         except Exception as error:  # noqa: BLE001  the one catch-all of a call, and it ends the daemon
-            told = answer(InternalError(f"{method} failed"))
-            code = told.code
+            ending.told = answer(InternalError(f"{method} failed"))
+            code = ending.told.code
             self._on_defect(error)
         finally:
             seconds = (self._clock_ns() - began_ns) / 1e9
             self._observer.called(method, code.name, seconds, reason)
-        await context.abort(told.code, told.message, told.trailers)
-        raise InternalError("abort returned")  # unreachable: abort always raises
 
     @contextmanager
     def admit(self, context: Context) -> Iterator[tuple[Caller, Identity]]:
@@ -174,8 +212,26 @@ class Adapter:
             told = answer(error)
             await context.abort(told.code, told.message, told.trailers)
 
+    def _deadline_ns(self, context: Context) -> int | None:
+        # The stubs say that there always is a time; for a call without a deadline it is None.
+        left_s: float | None = context.time_remaining()
+        return None if left_s is None else self._clock_ns() + int(left_s * 1e9)
+
     def _left_s(self, deadline_ns: int | None) -> float | None:
         return None if deadline_ns is None else (deadline_ns - self._clock_ns()) / 1e9
+
+
+@dataclass(slots=True)
+class _Ending:
+    """How a call ended: with a response, or with what the caller of a failed one is told."""
+
+    response: Any = None
+    told: Answer | None = None
+
+
+async def _abort(context: Context, told: Answer) -> NoReturn:
+    await context.abort(told.code, told.message, told.trailers)
+    raise InternalError("abort returned")  # unreachable: abort always raises
 
 
 def confirm(caller: Caller, identity: Identity) -> None:
@@ -192,6 +248,16 @@ def confirm(caller: Caller, identity: Identity) -> None:
             "the roles of this identity were taken away while its call ran; ask again with those"
             " that it has"
         )
+
+
+async def only(request: Request) -> AsyncIterator[Request]:
+    """Return a stream of one request."""
+    yield request
+
+
+async def _all_well_formed(requests: AsyncIterator[Request | Malformed]) -> AsyncIterator[Request]:
+    async for request in requests:
+        yield _well_formed(request)
 
 
 def _well_formed(request: Request | Malformed) -> Request:

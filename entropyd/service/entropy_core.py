@@ -1,18 +1,20 @@
 """EntropyService without a transport: user entropy in, status out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
 from typing import Protocol
 
 from entropyd.entropy.gate import Gate
 from entropyd.entropy.source import NoiseSourceInfo, SourceKind
 from entropyd.entropy.source_state import SourceState
 from entropyd.entropy.user import Added
-from entropyd.errors import OverloadError, RequestError
+from entropyd.errors import OverloadError, RequestError, ShuttingDownError
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.intake import Intake
 from entropyd.runtime.reader import Report
 from entropyd.service.identity import Call, Role
 from entropyd.service.provenance import KINDS, STATES, duration
+from entropyd.service.status_feed import StatusFeed
 from entropyd.v1 import entropy_service_pb2
 
 
@@ -38,7 +40,11 @@ class EntropyObserver(Protocol):
 
 
 class EntropyCore:
-    """Takes user entropy in and tells how entropy stands."""
+    """Takes user entropy in and tells how entropy stands.
+
+    Attributes:
+        feed: wakes those that watch the status; to be polled a few times a second.
+    """
 
     def __init__(
         self,
@@ -78,6 +84,7 @@ class EntropyCore:
         self._node = node
         self._version = version
         self._clock_ns = clock_ns
+        self.feed = StatusFeed(self._status, dealer.draining)
 
     async def add_user_entropy(
         self, request: entropy_service_pb2.AddUserEntropyRequest, call: Call
@@ -102,8 +109,19 @@ class EntropyCore:
         self, _request: entropy_service_pb2.GetStatusRequest, call: Call
     ) -> entropy_service_pb2.GetStatusResponse:
         """Answer `GetStatus`. Any identity may ask; it tells levels, never values."""
+        return self._status(call.identity.tenant)
+
+    async def watch_status(
+        self, _requests: AsyncIterator[entropy_service_pb2.WatchStatusRequest], call: Call
+    ) -> AsyncGenerator[entropy_service_pb2.WatchStatusResponse, None]:
+        """Answer `WatchStatus`, until the daemon stops."""
+        async with aclosing(self.feed.watch(call.identity.tenant)) as statuses:
+            async for status in statuses:
+                yield entropy_service_pb2.WatchStatusResponse(status=status)
+        raise ShuttingDownError("the daemon is stopping; watch again when it is back")
+
+    def _status(self, tenant: str) -> entropy_service_pb2.GetStatusResponse:
         now_ns = self._clock_ns()
-        tenant = call.identity.tenant
         hold = self._dealer.hold(tenant)
         since_ns = self._observer.held_since_ns
         simulated = {SourceKind.MOCK, SourceKind.REPLAY}

@@ -42,6 +42,7 @@ from entropyd.errors import (
     VerificationError,
     WrongNodeError,
 )
+from entropyd.v1 import shuffle_service_pb2
 
 ERROR_DOMAIN = "entropyd"
 
@@ -103,11 +104,7 @@ def answer(error: EntropydError, *, left_s: float | None = None) -> Answer:
         error: what the core raised.
         left_s: seconds until the caller stops listening; None if it never does.
     """
-    code = next(code for kind, code in TABLE if isinstance(error, kind))
-    message = str(error)
-    if code is grpc.StatusCode.INTERNAL:
-        # The text is for the log; a client can do nothing with it but report it.
-        message = "internal error, see the daemon's log; nothing of this call was shown"
+    code, message = _code_and_message(error)
     details: list[Message] = [_error_info(error)]
     trailers: list[tuple[str, str | bytes]] = []
     if isinstance(error, RequestError):
@@ -118,6 +115,30 @@ def answer(error: EntropydError, *, left_s: float | None = None) -> Answer:
         trailers.append(("grpc-retry-pushback-ms", _pushback(retry_after_s, left_s)))
     trailers.append(("grpc-status-details-bin", _status(code, message, details)))
     return Answer(code, message, tuple(trailers))
+
+
+def refusal(error: EntropydError) -> shuffle_service_pb2.Refusal:
+    """Return how `error` is told of one hand of a stream, which goes on."""
+    code, message = _code_and_message(error)
+    told = shuffle_service_pb2.Refusal(
+        code=code_pb2.Code.Value(code.name), message=message, reason=error.reason
+    )
+    if isinstance(error, RequestError):
+        told.field = error.field
+    if isinstance(error, EntropyHoldError):
+        told.why = error.why
+    retry_after_s = _retry_after_s(error, code)
+    if retry_after_s is not None:
+        told.retry_after.FromMilliseconds(round(retry_after_s * 1000))
+    return told
+
+
+def _code_and_message(error: EntropydError) -> tuple[grpc.StatusCode, str]:
+    code = next(code for kind, code in TABLE if isinstance(error, kind))
+    if code is grpc.StatusCode.INTERNAL:
+        # The text is for the log; a client can do nothing with it but report it.
+        return code, "internal error, see the daemon's log; nothing of this call was shown"
+    return code, str(error)
 
 
 def _retry_after_s(error: EntropydError, code: grpc.StatusCode) -> float | None:

@@ -6,7 +6,7 @@ One `grpc.aio` server for each listener, because a listener can be an identity.
 import asyncio
 import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from entropyd.errors import ConfigError
-from entropyd.service.adapter import Adapter, Context, Parser
+from entropyd.service.adapter import Adapter, Context, Parser, only
 from entropyd.service.certificates import Certificates
 from entropyd.service.entropy_core import EntropyCore
 from entropyd.service.health import Health, Reflection
@@ -30,9 +30,12 @@ from entropyd.v1 import (
 SHUFFLE_SERVICE = "entropyd.v1.ShuffleService"
 ENTROPY_SERVICE = "entropyd.v1.EntropyService"
 
-# The largest honest request is 256 events of at most 24 bytes; the largest answer is eight decks
-# of 54 cards, about 5 KiB. Metadata of stock clients is below 1 KiB.
-MAX_MESSAGE_BYTES = 64 * 1024
+# The largest honest request is a batch of 1,000 hands: ids of 128 characters, a claim, and a deck
+# with 50 removed cards are 360 bytes each. Metadata of stock clients is below 1 KiB.
+MAX_MESSAGE_BYTES = 512 * 1024
+# The largest answer is 1,000 decks with the uses of many sources, 2.5 KiB each; and what a stock
+# client takes, by default.
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
 MAX_METADATA_BYTES = 8 * 1024
 # Calls that gRPC took off the wire and our loop has not reached yet. Beyond 1,000, its default, it
 # ends some of them with CANCELLED, which no client may retry: the refusal must be ours, so this is
@@ -43,7 +46,7 @@ SERVER_OPTIONS: tuple[tuple[str, int], ...] = (
     # Without this a second daemon would share the port unseen: two ledgers, two decks for a hand.
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
-    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_ANSWER_BYTES),
     ("grpc.max_metadata_size", MAX_METADATA_BYTES),
     ("grpc.server.max_pending_requests", MAX_PENDING_CALLS),
     ("grpc.server.max_pending_requests_hard_limit", MAX_PENDING_CALLS),
@@ -82,6 +85,21 @@ class _ShuffleServicer(shuffle_service_pb2_grpc.ShuffleServiceServicer):
     ) -> shuffle_service_pb2.GetShuffleResponse:
         return await self._adapter.carry("GetShuffle", self._core.get_shuffle, request, context)
 
+    async def BatchShuffle(
+        self, request: shuffle_service_pb2.BatchShuffleRequest, context: Context
+    ) -> shuffle_service_pb2.BatchShuffleResponse:
+        return await self._adapter.carry("BatchShuffle", self._core.batch_shuffle, request, context)
+
+    async def StreamShuffles(
+        self,
+        request_iterator: AsyncIterator[shuffle_service_pb2.StreamShufflesRequest],
+        context: Context,
+    ) -> AsyncIterator[shuffle_service_pb2.StreamShufflesResponse]:
+        async for response in self._adapter.carry_stream(
+            "StreamShuffles", self._core.stream_shuffles, request_iterator, context
+        ):
+            yield response
+
 
 class _EntropyServicer(entropy_service_pb2_grpc.EntropyServiceServicer):
     def __init__(self, adapter: Adapter, core: EntropyCore) -> None:
@@ -101,6 +119,14 @@ class _EntropyServicer(entropy_service_pb2_grpc.EntropyServiceServicer):
         self, request: entropy_service_pb2.GetStatusRequest, context: Context
     ) -> entropy_service_pb2.GetStatusResponse:
         return await self._adapter.carry("GetStatus", self._core.get_status, request, context)
+
+    async def WatchStatus(
+        self, request: entropy_service_pb2.WatchStatusRequest, context: Context
+    ) -> AsyncIterator[entropy_service_pb2.WatchStatusResponse]:
+        async for response in self._adapter.carry_stream(
+            "WatchStatus", self._core.watch_status, only(request), context
+        ):
+            yield response
 
 
 class Listener:

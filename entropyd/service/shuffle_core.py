@@ -1,25 +1,31 @@
-"""ShuffleService without a transport: checks, deals, and turns records into messages.
+"""ShuffleService without a transport: checks and deals, one hand, a batch, or a stream.
 
 Order of the checks: permission, then form, then deadline, then existence. A
 caller without the role learns nothing of what exists, and whatever is refused
 here has spent nothing.
 """
 
+import asyncio
 import json
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from typing import Protocol
 
-from entropyd.draw.cards import Deck, cards_text
 from entropyd.errors import HandNotFoundError, RequestError
 from entropyd.hands.binding import hand_binding
 from entropyd.hands.claim import claim_digest
-from entropyd.hands.rules import Rules, decode, rules_hash, segments_needed
-from entropyd.ledger.contract import Event, EventKind, HandRecord
+from entropyd.hands.rules import rules_hash
+from entropyd.ledger.contract import Event, EventKind
 from entropyd.runtime.dealer import Dealer
-from entropyd.runtime.orders import DrawOrder, judge
+from entropyd.runtime.orders import judge
 from entropyd.service.identity import Call, Role
-from entropyd.v1 import shuffle_service_pb2, types_pb2
+from entropyd.service.messages import response, shuffle_message
+from entropyd.service.orders import batch_orders, check_count, order_of
+from entropyd.service.shuffle_stream import ShuffleStream
+from entropyd.v1 import shuffle_service_pb2
+
+# Of a batch, so many are checked, or made messages of, before others have their turn: 2 ms.
+HANDS_A_TURN = 128
 
 
 class EventStore(Protocol):
@@ -70,11 +76,40 @@ class ShuffleCore:
     ) -> shuffle_service_pb2.ShuffleResponse:
         """Answer `Shuffle`. See the proto for what it raises."""
         call.identity.require(Role.DEAL_ALL)
-        order = _order(request, call.identity.tenant)
+        order = order_of(request, call.identity.tenant)
         dealt = await self._dealer.deal(order, answer_by_ns=self._answer_by_ns(call))
-        return shuffle_service_pb2.ShuffleResponse(
-            shuffle=shuffle_message(dealt.record), replayed=dealt.replayed
+        return response(dealt)
+
+    async def batch_shuffle(
+        self, request: shuffle_service_pb2.BatchShuffleRequest, call: Call
+    ) -> shuffle_service_pb2.BatchShuffleResponse:
+        """Answer `BatchShuffle`. Others have their turn between parts of the work."""
+        call.identity.require(Role.DEAL_ALL)
+        check_count(request.hands)
+        answer_by_ns = self._answer_by_ns(call)
+        orders = []
+        for order in batch_orders(request.hands, call.identity.tenant):
+            orders.append(order)
+            if len(orders) % HANDS_A_TURN == 0:
+                await asyncio.sleep(0)
+        dealt = await self._dealer.deal_batch(orders, answer_by_ns=answer_by_ns)
+        answer = shuffle_service_pb2.BatchShuffleResponse()
+        for first in range(0, len(dealt), HANDS_A_TURN):
+            answer.hands.extend(map(response, dealt[first : first + HANDS_A_TURN]))
+            await asyncio.sleep(0)
+        return answer
+
+    async def stream_shuffles(
+        self, requests: AsyncIterator[shuffle_service_pb2.StreamShufflesRequest], call: Call
+    ) -> AsyncGenerator[shuffle_service_pb2.StreamShufflesResponse, None]:
+        """Answer `StreamShuffles`. See the proto for what it raises."""
+        call.identity.require(Role.DEAL_ALL)
+        stream = ShuffleStream(
+            self._dealer, call.identity.tenant, lambda: self._stream_answer_by_ns(call)
         )
+        async with aclosing(stream.answers(requests)) as answers:
+            async for answer in answers:
+                yield answer
 
     async def get_shuffle(
         self, request: shuffle_service_pb2.GetShuffleRequest, call: Call
@@ -107,6 +142,17 @@ class ShuffleCore:
         )
         return shuffle_service_pb2.GetShuffleResponse(shuffle=shuffle_message(record))
 
+    def _stream_answer_by_ns(self, call: Call) -> int:
+        """Return when a hand of a stream that is read now is told to come back.
+
+        A stream needs no deadline: each of its hands is answered within the limit. Where it has
+        one, hands that come too near to its end are told so at once.
+        """
+        limit_ns = self._clock_ns() + self._max_hold_ns
+        if call.deadline_ns is None:
+            return limit_ns
+        return min(call.deadline_ns - self._answer_before_ns, limit_ns)
+
     def _answer_by_ns(self, call: Call) -> int:
         """Return when a waiting call is told to come back: before its deadline, or at the limit.
 
@@ -127,54 +173,3 @@ class ShuffleCore:
                 f" {self._answer_before_ns // 1_000_000} ms, 10 s is a good value",
             )
         return min(answer_by_ns, now_ns + self._max_hold_ns)
-
-
-def shuffle_message(record: HandRecord) -> shuffle_service_pb2.Shuffle:
-    """Return a record as its message: the same bytes for the same record."""
-    draft = record.draft
-    deck = _deck(draft.rules)
-    cards = deck.packed_cards(draft.items)
-    return shuffle_service_pb2.Shuffle(
-        key=types_pb2.HandKey(table=draft.table, hand=draft.hand),
-        deck=types_pb2.Deck(name=deck.name, decks=deck.decks, removed=deck.removed),
-        cards=cards,
-        text=cards_text(cards),
-        items=draft.items,
-        sequence=record.sequence,
-        commitment=draft.commitment,
-        deck_root=draft.deck_root,
-        open_hash=record.open_hash,
-        rules=draft.rules.decode("ascii"),
-        provenance=types_pb2.Provenance.FromString(draft.provenance),
-    )
-
-
-def _order(request: shuffle_service_pb2.ShuffleRequest, tenant: str) -> DrawOrder:
-    wanted = request.deck
-    rules, encoded, digest, seeds = _rules(
-        wanted.name or "standard52", wanted.decks or 1, tuple(wanted.removed)
-    )
-    binding = hand_binding(tenant, request.key.table, request.key.hand, digest)
-    return DrawOrder(
-        tenant=tenant,
-        table=request.key.table,
-        hand=request.key.hand,
-        rules=rules,
-        encoded_rules=encoded,
-        binding=binding,
-        seeds=seeds,
-        claim_digest=claim_digest(binding, request.claim),
-    )
-
-
-@lru_cache(maxsize=256)
-def _deck(rules: bytes) -> Deck:
-    return decode(rules).deck
-
-
-# A room deals a handful of decks; errors are not cached, so a bad request stays an error.
-@lru_cache(maxsize=256)
-def _rules(name: str, decks: int, removed: tuple[int, ...]) -> tuple[Rules, bytes, bytes, int]:
-    rules = Rules(deck=Deck(name=name, decks=decks, removed=removed))
-    encoded = rules.encode()
-    return rules, encoded, rules_hash(encoded), segments_needed(rules)

@@ -128,6 +128,47 @@ class GetStatusRequest(_message.Message):
 Global___GetStatusRequest: _TypeAlias = GetStatusRequest  # noqa: Y015
 
 @_typing.final
+class WatchStatusRequest(_message.Message):
+    """WatchStatusRequest asks for everything."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchStatusRequest: _TypeAlias = WatchStatusRequest  # noqa: Y015
+
+@_typing.final
+class WatchStatusResponse(_message.Message):
+    """WatchStatusResponse is the state of the daemon after it changed; the first is the present one."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATUS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def status(self) -> Global___GetStatusResponse:
+        """Levels and counts in it are of the moment of the change."""
+
+    def __init__(
+        self,
+        *,
+        status: Global___GetStatusResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["status", b"status"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchStatusResponse: _TypeAlias = WatchStatusResponse  # noqa: Y015
+
+@_typing.final
 class GetStatusResponse(_message.Message):
     """GetStatusResponse is the state of the daemon at one moment."""
 

@@ -45,6 +45,11 @@ class EntropyServiceStub:
                 request_serializer=entropyd_dot_v1_dot_entropy__service__pb2.GetStatusRequest.SerializeToString,
                 response_deserializer=entropyd_dot_v1_dot_entropy__service__pb2.GetStatusResponse.FromString,
                 _registered_method=True)
+        self.WatchStatus = channel.unary_stream(
+                '/entropyd.v1.EntropyService/WatchStatus',
+                request_serializer=entropyd_dot_v1_dot_entropy__service__pb2.WatchStatusRequest.SerializeToString,
+                response_deserializer=entropyd_dot_v1_dot_entropy__service__pb2.WatchStatusResponse.FromString,
+                _registered_method=True)
 
 
 class EntropyServiceServicer:
@@ -70,6 +75,17 @@ class EntropyServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchStatus(self, request, context):
+        """WatchStatus tells the same now, and again whenever something of it changes that is not a mere
+        level or count: whether and why dealing holds, how a source stands, an alarm. It needs no
+        deadline.
+
+        Errors: UNAVAILABLE (the daemon stops; watch again when it is back).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_EntropyServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -82,6 +98,11 @@ def add_EntropyServiceServicer_to_server(servicer, server):
                     servicer.GetStatus,
                     request_deserializer=entropyd_dot_v1_dot_entropy__service__pb2.GetStatusRequest.FromString,
                     response_serializer=entropyd_dot_v1_dot_entropy__service__pb2.GetStatusResponse.SerializeToString,
+            ),
+            'WatchStatus': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchStatus,
+                    request_deserializer=entropyd_dot_v1_dot_entropy__service__pb2.WatchStatusRequest.FromString,
+                    response_serializer=entropyd_dot_v1_dot_entropy__service__pb2.WatchStatusResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -139,6 +160,33 @@ class EntropyService:
             '/entropyd.v1.EntropyService/GetStatus',
             entropyd_dot_v1_dot_entropy__service__pb2.GetStatusRequest.SerializeToString,
             entropyd_dot_v1_dot_entropy__service__pb2.GetStatusResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchStatus(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/entropyd.v1.EntropyService/WatchStatus',
+            entropyd_dot_v1_dot_entropy__service__pb2.WatchStatusRequest.SerializeToString,
+            entropyd_dot_v1_dot_entropy__service__pb2.WatchStatusResponse.FromString,
             options,
             channel_credentials,
             insecure,

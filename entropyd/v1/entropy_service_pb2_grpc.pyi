@@ -43,6 +43,13 @@ class EntropyServiceStub:
     """
     GetStatus: _grpc.UnaryUnaryMultiCallable[_entropy_service_pb2.GetStatusRequest, _entropy_service_pb2.GetStatusResponse]
     """GetStatus tells whether the daemon can deal, why not, and how every source stands."""
+    WatchStatus: _grpc.UnaryStreamMultiCallable[_entropy_service_pb2.WatchStatusRequest, _entropy_service_pb2.WatchStatusResponse]
+    """WatchStatus tells the same now, and again whenever something of it changes that is not a mere
+    level or count: whether and why dealing holds, how a source stands, an alarm. It needs no
+    deadline.
+
+    Errors: UNAVAILABLE (the daemon stops; watch again when it is back).
+    """
 
 @_typing.type_check_only
 class EntropyServiceAsyncStub(EntropyServiceStub):
@@ -59,6 +66,13 @@ class EntropyServiceAsyncStub(EntropyServiceStub):
     """
     GetStatus: _aio.UnaryUnaryMultiCallable[_entropy_service_pb2.GetStatusRequest, _entropy_service_pb2.GetStatusResponse]  # type: ignore[assignment]
     """GetStatus tells whether the daemon can deal, why not, and how every source stands."""
+    WatchStatus: _aio.UnaryStreamMultiCallable[_entropy_service_pb2.WatchStatusRequest, _entropy_service_pb2.WatchStatusResponse]  # type: ignore[assignment]
+    """WatchStatus tells the same now, and again whenever something of it changes that is not a mere
+    level or count: whether and why dealing holds, how a source stands, an alarm. It needs no
+    deadline.
+
+    Errors: UNAVAILABLE (the daemon stops; watch again when it is back).
+    """
 
 class EntropyServiceServicer(metaclass=_abc_1.ABCMeta):
     """EntropyService takes in what players give, and tells how entropy stands."""
@@ -84,5 +98,18 @@ class EntropyServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_entropy_service_pb2.GetStatusResponse, _abc.Awaitable[_entropy_service_pb2.GetStatusResponse]]:
         """GetStatus tells whether the daemon can deal, why not, and how every source stands."""
+
+    @_abc_1.abstractmethod
+    def WatchStatus(
+        self,
+        request: _entropy_service_pb2.WatchStatusRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_entropy_service_pb2.WatchStatusResponse], _abc.AsyncIterator[_entropy_service_pb2.WatchStatusResponse]]:
+        """WatchStatus tells the same now, and again whenever something of it changes that is not a mere
+        level or count: whether and why dealing holds, how a source stands, an alarm. It needs no
+        deadline.
+
+        Errors: UNAVAILABLE (the daemon stops; watch again when it is back).
+        """
 
 def add_EntropyServiceServicer_to_server(servicer: EntropyServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -3,9 +3,12 @@
 isort:skip_file
 """
 
+from collections import abc as _abc
 from entropyd.v1 import types_pb2 as _types_pb2
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -132,6 +135,186 @@ class GetShuffleResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetShuffleResponse: _TypeAlias = GetShuffleResponse  # noqa: Y015
+
+@_typing.final
+class BatchShuffleRequest(_message.Message):
+    """BatchShuffleRequest asks for the decks of hands that are drawn together."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HANDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def hands(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShuffleRequest]:
+        """1 to 1,000, each hand once."""
+
+    def __init__(
+        self,
+        *,
+        hands: _abc.Iterable[Global___ShuffleRequest] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hands", b"hands"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchShuffleRequest: _TypeAlias = BatchShuffleRequest  # noqa: Y015
+
+@_typing.final
+class BatchShuffleResponse(_message.Message):
+    """BatchShuffleResponse is their decks."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HANDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def hands(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShuffleResponse]:
+        """One for each hand of the request, in the same order."""
+
+    def __init__(
+        self,
+        *,
+        hands: _abc.Iterable[Global___ShuffleResponse] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hands", b"hands"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchShuffleResponse: _TypeAlias = BatchShuffleResponse  # noqa: Y015
+
+@_typing.final
+class StreamShufflesRequest(_message.Message):
+    """StreamShufflesRequest asks for the decks of more hands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HANDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def hands(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShuffleRequest]:
+        """1 to 1,000. A hundred in a message cost a fraction of a hundred messages."""
+
+    def __init__(
+        self,
+        *,
+        hands: _abc.Iterable[Global___ShuffleRequest] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hands", b"hands"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StreamShufflesRequest: _TypeAlias = StreamShufflesRequest  # noqa: Y015
+
+@_typing.final
+class StreamShufflesResponse(_message.Message):
+    """StreamShufflesResponse answers hands, of this or of earlier messages."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ANSWERS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def answers(self) -> _containers.RepeatedCompositeFieldContainer[Global___HandAnswer]:
+        """At least one, and at most 1,000."""
+
+    def __init__(
+        self,
+        *,
+        answers: _abc.Iterable[Global___HandAnswer] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StreamShufflesResponse: _TypeAlias = StreamShufflesResponse  # noqa: Y015
+
+@_typing.final
+class HandAnswer(_message.Message):
+    """HandAnswer is what became of one hand of a stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    DEALT_FIELD_NUMBER: _builtins.int
+    REFUSAL_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def key(self) -> _types_pb2.HandKey:
+        """Which hand, as it was asked for."""
+
+    @_builtins.property
+    def dealt(self) -> Global___ShuffleResponse:
+        """The deck."""
+
+    @_builtins.property
+    def refusal(self) -> Global___Refusal:
+        """Why there is none; the stream goes on."""
+
+    def __init__(
+        self,
+        *,
+        key: _types_pb2.HandKey | None = ...,
+        dealt: Global___ShuffleResponse | None = ...,
+        refusal: Global___Refusal | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["dealt", b"dealt", "key", b"key", "refusal", b"refusal", "result", b"result"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dealt", b"dealt", "key", b"key", "refusal", b"refusal", "result", b"result"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["dealt", "refusal"]  # noqa: Y015
+    _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_result) -> _WhichOneofReturnType_result | None: ...
+
+Global___HandAnswer: _TypeAlias = HandAnswer  # noqa: Y015
+
+@_typing.final
+class Refusal(_message.Message):
+    """Refusal is what a call of its own would have been refused with."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CODE_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    FIELD_FIELD_NUMBER: _builtins.int
+    WHY_FIELD_NUMBER: _builtins.int
+    RETRY_AFTER_FIELD_NUMBER: _builtins.int
+    code: _builtins.int
+    """The gRPC status code, as a number: 3 INVALID_ARGUMENT, 6 ALREADY_EXISTS, 8 RESOURCE_EXHAUSTED,
+    9 FAILED_PRECONDITION, 14 UNAVAILABLE. Only after 14 is asking again worth it, and always safe.
+    """
+    message: _builtins.str
+    """For people."""
+    reason: _builtins.str
+    """UPPER_SNAKE, stable, such as "ENTROPY_HOLD"."""
+    field: _builtins.str
+    """Path of the offending field within the hand, such as "deck.name"; empty unless the code is 3."""
+    why: _builtins.str
+    """What is awaited, UPPER_SNAKE, such as "SOURCE_LOST"; empty unless the reason is ENTROPY_HOLD."""
+    @_builtins.property
+    def retry_after(self) -> _duration_pb2.Duration:
+        """When to ask again; absent if that is not worth it."""
+
+    def __init__(
+        self,
+        *,
+        code: _builtins.int = ...,
+        message: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        field: _builtins.str = ...,
+        why: _builtins.str = ...,
+        retry_after: _duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["retry_after", b"retry_after"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "field", b"field", "message", b"message", "reason", b"reason", "retry_after", b"retry_after", "why", b"why"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Refusal: _TypeAlias = Refusal  # noqa: Y015
 
 @_typing.final
 class Shuffle(_message.Message):

@@ -53,6 +53,16 @@ class ShuffleServiceStub:
                 request_serializer=entropyd_dot_v1_dot_shuffle__service__pb2.GetShuffleRequest.SerializeToString,
                 response_deserializer=entropyd_dot_v1_dot_shuffle__service__pb2.GetShuffleResponse.FromString,
                 _registered_method=True)
+        self.BatchShuffle = channel.unary_unary(
+                '/entropyd.v1.ShuffleService/BatchShuffle',
+                request_serializer=entropyd_dot_v1_dot_shuffle__service__pb2.BatchShuffleRequest.SerializeToString,
+                response_deserializer=entropyd_dot_v1_dot_shuffle__service__pb2.BatchShuffleResponse.FromString,
+                _registered_method=True)
+        self.StreamShuffles = channel.stream_stream(
+                '/entropyd.v1.ShuffleService/StreamShuffles',
+                request_serializer=entropyd_dot_v1_dot_shuffle__service__pb2.StreamShufflesRequest.SerializeToString,
+                response_deserializer=entropyd_dot_v1_dot_shuffle__service__pb2.StreamShufflesResponse.FromString,
+                _registered_method=True)
 
 
 class ShuffleServiceServicer:
@@ -94,6 +104,41 @@ class ShuffleServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def BatchShuffle(self, request, context):
+        """BatchShuffle draws the decks of 1 to 1,000 hands, all of them or none, and records them as one.
+        Hands that were drawn before with the same claims and parameters are returned as they were
+        drawn; if one was drawn with others, the batch fails and spends nothing. Each hand has entropy of
+        its own, the reseed of the generator is shared: a batch costs a seed more than it has hands. It
+        holds until all of that has come in, for at most the caller's deadline.
+
+        A deck of a batch takes one seed: one deck of at most 52 cards. Ask Shuffle or StreamShuffles for
+        larger ones.
+
+        Errors: as for Shuffle, of the whole batch. INVALID_ARGUMENT also for no hand, for more than
+        1,000, and for a hand that stands there twice; the field is written as "hands[3].key.hand".
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StreamShuffles(self, request_iterator, context):
+        """StreamShuffles takes hands as they come and answers each when its deck is recorded, in any order;
+        one that is held keeps none waiting. What a Shuffle would be answered with, a deck or a refusal,
+        comes with the hand's key; the answers of one commit come in one message. Each hand holds for at
+        most the daemon's `max_hold`.
+
+        While 1,024 hands wait to be answered, or their answers to be read, nothing more is read: a
+        caller that sends without reading comes to a stop. Closing the sending side ends the stream once
+        everything is answered. Whoever loses the stream asks again for the hands that were not answered,
+        with the same claims.
+
+        Errors that end the stream: INVALID_ARGUMENT (a message without hands, or with more than 1,000),
+        UNAVAILABLE (the daemon stops, after it answered what it had read), PERMISSION_DENIED, DATA_LOSS.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ShuffleServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -106,6 +151,16 @@ def add_ShuffleServiceServicer_to_server(servicer, server):
                     servicer.GetShuffle,
                     request_deserializer=entropyd_dot_v1_dot_shuffle__service__pb2.GetShuffleRequest.FromString,
                     response_serializer=entropyd_dot_v1_dot_shuffle__service__pb2.GetShuffleResponse.SerializeToString,
+            ),
+            'BatchShuffle': grpc.unary_unary_rpc_method_handler(
+                    servicer.BatchShuffle,
+                    request_deserializer=entropyd_dot_v1_dot_shuffle__service__pb2.BatchShuffleRequest.FromString,
+                    response_serializer=entropyd_dot_v1_dot_shuffle__service__pb2.BatchShuffleResponse.SerializeToString,
+            ),
+            'StreamShuffles': grpc.stream_stream_rpc_method_handler(
+                    servicer.StreamShuffles,
+                    request_deserializer=entropyd_dot_v1_dot_shuffle__service__pb2.StreamShufflesRequest.FromString,
+                    response_serializer=entropyd_dot_v1_dot_shuffle__service__pb2.StreamShufflesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -171,6 +226,60 @@ class ShuffleService:
             '/entropyd.v1.ShuffleService/GetShuffle',
             entropyd_dot_v1_dot_shuffle__service__pb2.GetShuffleRequest.SerializeToString,
             entropyd_dot_v1_dot_shuffle__service__pb2.GetShuffleResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BatchShuffle(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/entropyd.v1.ShuffleService/BatchShuffle',
+            entropyd_dot_v1_dot_shuffle__service__pb2.BatchShuffleRequest.SerializeToString,
+            entropyd_dot_v1_dot_shuffle__service__pb2.BatchShuffleResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamShuffles(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/entropyd.v1.ShuffleService/StreamShuffles',
+            entropyd_dot_v1_dot_shuffle__service__pb2.StreamShufflesRequest.SerializeToString,
+            entropyd_dot_v1_dot_shuffle__service__pb2.StreamShufflesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -61,6 +61,33 @@ class ShuffleServiceStub:
     Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
     FAILED_PRECONDITION (as for Shuffle).
     """
+    BatchShuffle: _grpc.UnaryUnaryMultiCallable[_shuffle_service_pb2.BatchShuffleRequest, _shuffle_service_pb2.BatchShuffleResponse]
+    """BatchShuffle draws the decks of 1 to 1,000 hands, all of them or none, and records them as one.
+    Hands that were drawn before with the same claims and parameters are returned as they were
+    drawn; if one was drawn with others, the batch fails and spends nothing. Each hand has entropy of
+    its own, the reseed of the generator is shared: a batch costs a seed more than it has hands. It
+    holds until all of that has come in, for at most the caller's deadline.
+
+    A deck of a batch takes one seed: one deck of at most 52 cards. Ask Shuffle or StreamShuffles for
+    larger ones.
+
+    Errors: as for Shuffle, of the whole batch. INVALID_ARGUMENT also for no hand, for more than
+    1,000, and for a hand that stands there twice; the field is written as "hands[3].key.hand".
+    """
+    StreamShuffles: _grpc.StreamStreamMultiCallable[_shuffle_service_pb2.StreamShufflesRequest, _shuffle_service_pb2.StreamShufflesResponse]
+    """StreamShuffles takes hands as they come and answers each when its deck is recorded, in any order;
+    one that is held keeps none waiting. What a Shuffle would be answered with, a deck or a refusal,
+    comes with the hand's key; the answers of one commit come in one message. Each hand holds for at
+    most the daemon's `max_hold`.
+
+    While 1,024 hands wait to be answered, or their answers to be read, nothing more is read: a
+    caller that sends without reading comes to a stop. Closing the sending side ends the stream once
+    everything is answered. Whoever loses the stream asks again for the hands that were not answered,
+    with the same claims.
+
+    Errors that end the stream: INVALID_ARGUMENT (a message without hands, or with more than 1,000),
+    UNAVAILABLE (the daemon stops, after it answered what it had read), PERMISSION_DENIED, DATA_LOSS.
+    """
 
 @_typing.type_check_only
 class ShuffleServiceAsyncStub(ShuffleServiceStub):
@@ -94,6 +121,33 @@ class ShuffleServiceAsyncStub(ShuffleServiceStub):
 
     Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
     FAILED_PRECONDITION (as for Shuffle).
+    """
+    BatchShuffle: _aio.UnaryUnaryMultiCallable[_shuffle_service_pb2.BatchShuffleRequest, _shuffle_service_pb2.BatchShuffleResponse]  # type: ignore[assignment]
+    """BatchShuffle draws the decks of 1 to 1,000 hands, all of them or none, and records them as one.
+    Hands that were drawn before with the same claims and parameters are returned as they were
+    drawn; if one was drawn with others, the batch fails and spends nothing. Each hand has entropy of
+    its own, the reseed of the generator is shared: a batch costs a seed more than it has hands. It
+    holds until all of that has come in, for at most the caller's deadline.
+
+    A deck of a batch takes one seed: one deck of at most 52 cards. Ask Shuffle or StreamShuffles for
+    larger ones.
+
+    Errors: as for Shuffle, of the whole batch. INVALID_ARGUMENT also for no hand, for more than
+    1,000, and for a hand that stands there twice; the field is written as "hands[3].key.hand".
+    """
+    StreamShuffles: _aio.StreamStreamMultiCallable[_shuffle_service_pb2.StreamShufflesRequest, _shuffle_service_pb2.StreamShufflesResponse]  # type: ignore[assignment]
+    """StreamShuffles takes hands as they come and answers each when its deck is recorded, in any order;
+    one that is held keeps none waiting. What a Shuffle would be answered with, a deck or a refusal,
+    comes with the hand's key; the answers of one commit come in one message. Each hand holds for at
+    most the daemon's `max_hold`.
+
+    While 1,024 hands wait to be answered, or their answers to be read, nothing more is read: a
+    caller that sends without reading comes to a stop. Closing the sending side ends the stream once
+    everything is answered. Whoever loses the stream asks again for the hands that were not answered,
+    with the same claims.
+
+    Errors that end the stream: INVALID_ARGUMENT (a message without hands, or with more than 1,000),
+    UNAVAILABLE (the daemon stops, after it answered what it had read), PERMISSION_DENIED, DATA_LOSS.
     """
 
 class ShuffleServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -137,6 +191,45 @@ class ShuffleServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
         FAILED_PRECONDITION (as for Shuffle).
+        """
+
+    @_abc_1.abstractmethod
+    def BatchShuffle(
+        self,
+        request: _shuffle_service_pb2.BatchShuffleRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shuffle_service_pb2.BatchShuffleResponse, _abc.Awaitable[_shuffle_service_pb2.BatchShuffleResponse]]:
+        """BatchShuffle draws the decks of 1 to 1,000 hands, all of them or none, and records them as one.
+        Hands that were drawn before with the same claims and parameters are returned as they were
+        drawn; if one was drawn with others, the batch fails and spends nothing. Each hand has entropy of
+        its own, the reseed of the generator is shared: a batch costs a seed more than it has hands. It
+        holds until all of that has come in, for at most the caller's deadline.
+
+        A deck of a batch takes one seed: one deck of at most 52 cards. Ask Shuffle or StreamShuffles for
+        larger ones.
+
+        Errors: as for Shuffle, of the whole batch. INVALID_ARGUMENT also for no hand, for more than
+        1,000, and for a hand that stands there twice; the field is written as "hands[3].key.hand".
+        """
+
+    @_abc_1.abstractmethod
+    def StreamShuffles(
+        self,
+        request_iterator: _MaybeAsyncIterator[_shuffle_service_pb2.StreamShufflesRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_shuffle_service_pb2.StreamShufflesResponse], _abc.AsyncIterator[_shuffle_service_pb2.StreamShufflesResponse]]:
+        """StreamShuffles takes hands as they come and answers each when its deck is recorded, in any order;
+        one that is held keeps none waiting. What a Shuffle would be answered with, a deck or a refusal,
+        comes with the hand's key; the answers of one commit come in one message. Each hand holds for at
+        most the daemon's `max_hold`.
+
+        While 1,024 hands wait to be answered, or their answers to be read, nothing more is read: a
+        caller that sends without reading comes to a stop. Closing the sending side ends the stream once
+        everything is answered. Whoever loses the stream asks again for the hands that were not answered,
+        with the same claims.
+
+        Errors that end the stream: INVALID_ARGUMENT (a message without hands, or with more than 1,000),
+        UNAVAILABLE (the daemon stops, after it answered what it had read), PERMISSION_DENIED, DATA_LOSS.
         """
 
 def add_ShuffleServiceServicer_to_server(servicer: ShuffleServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -9,7 +9,7 @@ from entropyd.client import Deal
 from entropyd.config import load
 from entropyd.daemon.ledger import open_ledger
 from entropyd.errors import EntropydError
-from entropyd.service.shuffle_core import shuffle_message
+from entropyd.service.messages import shuffle_message
 from entropyd.v1 import shuffle_service_pb2
 from tests.campaigns.crash_replay import Disk, Image, Kept, operations
 from tests.campaigns.order import follow

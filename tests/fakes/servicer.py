@@ -58,7 +58,15 @@ class ScriptedServicer(
         context.set_trailing_metadata(trailers)
         return context.abort(code, "as told")
 
-    Shuffle = GetShuffle = AddUserEntropy = GetStatus = _take
+    Shuffle = GetShuffle = BatchShuffle = AddUserEntropy = GetStatus = _take
+
+    def StreamShuffles(self, requests: Any, context: Any) -> Any:
+        for request in requests:
+            yield self._take(request, context)
+
+    def WatchStatus(self, request: Any, context: Any) -> Any:
+        while True:
+            yield self._take(request, context)
 
     def add_to(self, server: Any) -> None:
         shuffle_service_pb2_grpc.add_ShuffleServiceServicer_to_server(self, server)

@@ -56,7 +56,8 @@ def test_reflection_lists_the_services(wire: Wire):
         "grpc.reflection.v1alpha.ServerReflection",
     }
     service = DescriptorPool(database).FindServiceByName("entropyd.v1.ShuffleService")
-    assert [method.name for method in service.methods] == ["Shuffle", "GetShuffle"]
+    methods = ["Shuffle", "GetShuffle", "BatchShuffle", "StreamShuffles"]
+    assert [method.name for method in service.methods] == methods
 
 
 def test_services_are_the_same_on_every_listener(dealing: Daemon):

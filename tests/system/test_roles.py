@@ -26,8 +26,11 @@ from tests.system.harness import started
 NEEDED: dict[str, set[Role] | None] = {
     "entropyd.v1.EntropyService/AddUserEntropy": {Role.CONTRIBUTE},
     "entropyd.v1.EntropyService/GetStatus": None,
+    "entropyd.v1.EntropyService/WatchStatus": None,
+    "entropyd.v1.ShuffleService/BatchShuffle": {Role.DEAL_ALL},
     "entropyd.v1.ShuffleService/GetShuffle": {Role.DEAL_ALL, Role.AUDIT},
     "entropyd.v1.ShuffleService/Shuffle": {Role.DEAL_ALL},
+    "entropyd.v1.ShuffleService/StreamShuffles": {Role.DEAL_ALL},
 }
 # Not ours, and not the same at every door: reflection is for everybody where a listener is an
 # identity, and for admins elsewhere; health is for everybody who can connect.

@@ -55,13 +55,14 @@ class Ear:
         self.table = table
         self.told = {}
         self.turns = []
-        self.hang_up = lambda: None
+        self.asked = table.dealer.ask_each(self.tell)
 
     def ask(self, *hands, seconds=60, **settings):
         answer_by_ns = self.table.clock() + round(seconds * SECOND)
-        self.hang_up = self.table.dealer.deal_each(
-            orders(*hands, **settings), answer_by_ns=answer_by_ns, tell=self.tell
-        )
+        self.asked.ask(orders(*hands, **settings), answer_by_ns=answer_by_ns)
+
+    def hang_up(self):
+        self.asked.hang_up()
 
     def tell(self, order, answer):
         self.told.setdefault(order.hand, []).append(answer)
@@ -460,9 +461,7 @@ def test_each_hand_has_its_own_answer():
             order_for("twice"),
             order_for("twice"),
         ]
-        ear.hang_up = table.dealer.deal_each(
-            mixed, answer_by_ns=table.clock() + 60 * SECOND, tell=ear.tell
-        )
+        ear.asked.ask(mixed, answer_by_ns=table.clock() + 60 * SECOND)
         await settle()
 
     play(table.clock, scenario)
@@ -489,6 +488,25 @@ def test_hands_that_wait_beyond_their_time_are_told_to_come_back():
     assert [EntropyHoldError] * 2 == [type(ear.one(hand)) for hand in ("h0", "h1")]
     assert [START_NS + 2 * SECOND] * 2 == ear.turns
     assert [] == table.writer.submitted
+
+
+def test_each_message_has_its_own_time():
+    """Hands of three messages are told a second after each other; one of them was dealt."""
+    table = Table()
+    ear = Ear(table)
+
+    async def scenario():
+        for hand in ("h0", "h1", "h2"):
+            ear.ask(hand, seconds=2)
+            await asyncio.sleep(1)
+        table.feed()
+        await asyncio.sleep(5)
+
+    play(table.clock, scenario)
+    assert [EntropyHoldError, EntropyHoldError, Dealt] == [
+        type(ear.one(hand)) for hand in ("h0", "h1", "h2")
+    ]
+    assert [2, 3, 3] == [(turn - START_NS) // SECOND for turn in ear.turns]
 
 
 def test_a_drawn_hand_whose_commit_takes_too_long_is_told_so_once():

@@ -11,7 +11,13 @@ from entropyd.entropy.health_history import HealthHistory
 from entropyd.entropy.policy import UserShortfall
 from entropyd.entropy.source import NoiseSourceInfo, SourceKind
 from entropyd.entropy.source_state import SourceState
-from entropyd.errors import EntropydError, OverloadError, PermissionDeniedError, RequestError
+from entropyd.errors import (
+    EntropydError,
+    OverloadError,
+    PermissionDeniedError,
+    RequestError,
+    ShuttingDownError,
+)
 from entropyd.runtime.reader import Report
 from entropyd.service.entropy_core import EntropyCore
 from entropyd.service.identity import Call, Identity, Role
@@ -304,3 +310,97 @@ def test_one_simulated_source_makes_the_node_one_for_play(kind):
 
 def test_anybody_who_reaches_a_listener_may_ask_for_status():
     assert "dc1-a" == Desk().status(Identity("room", frozenset())).node
+
+
+# --- watching ------------------------------------------------------------------------------
+
+
+class Watcher:
+    """Keeps the statuses that a watch told."""
+
+    def __init__(self, desk: Desk, who=ROOM) -> None:
+        self.told: list[entropy_service_pb2.GetStatusResponse] = []
+        self.error: EntropydError | None = None
+        self.task = asyncio.create_task(self._watch(desk, who))
+
+    async def _watch(self, desk: Desk, who: Identity) -> None:
+        async def requests():
+            yield entropy_service_pb2.WatchStatusRequest()
+
+        try:
+            async for response in desk.core.watch_status(requests(), Call(who, None)):
+                self.told.append(response.status)
+        except EntropydError as error:
+            self.error = error
+
+
+def test_a_watcher_is_told_now_and_when_it_changed():
+    """A source lost and back; levels, counts and ages that move wake nobody."""
+    desk = Desk()
+
+    async def scenario():
+        desk.table.deliver(960)
+        watcher = Watcher(desk)
+        await settle()
+        for change in (
+            lambda: desk.table.deliver(960),
+            lambda: desk.table.gate.add_user_blob("room", "ann", BLOB, desk.table.clock()),
+            lambda: desk.table.stand(state=SourceState.LOST),
+            lambda: None,
+            desk.table.stand,
+        ):
+            change()
+            desk.table.deliver(960)
+            desk.core.feed.poll()
+            await settle()
+        watcher.task.cancel()
+        return watcher
+
+    told = play(desk.table.clock, scenario).told
+    assert [True, False, True] == [status.can_deal for status in told]
+    assert "SOURCE_LOST" == told[1].hold_reason
+
+
+def test_watchers_are_told_together_and_each_of_its_own_tenant():
+    desk = Desk(user_shortfall=UserShortfall.WAIT)
+    other = Identity("other", frozenset({Role.AUDIT}))
+
+    async def scenario():
+        desk.table.deliver(960)
+        watchers = [Watcher(desk), Watcher(desk), Watcher(desk, other)]
+        await settle()
+        for user in ("ann", "bob", "cy", "dee"):
+            desk.table.gate.add_user_blob("room", user, BLOB + user.encode(), desk.table.clock())
+        desk.core.feed.poll()
+        await settle()
+        for watcher in watchers:
+            watcher.task.cancel()
+        await settle()
+        desk.core.feed.poll()
+        return watchers
+
+    told = [
+        [status.can_deal for status in watcher.told] for watcher in play(desk.table.clock, scenario)
+    ]
+    assert [[False, True], [False, True], [False]] == told
+
+
+def test_a_watch_ends_when_the_daemon_stops():
+    desk = Desk()
+
+    async def scenario():
+        watcher = Watcher(desk)
+        await settle()
+        desk.table.dealer.drain()
+        await watcher.task
+        return watcher
+
+    watcher = play(desk.table.clock, scenario)
+    assert 1 == len(watcher.told)
+    assert type(watcher.error) is ShuttingDownError
+
+
+def test_a_status_that_nobody_watches_is_not_computed():
+    desk = Desk()
+    desk.table.ledger.close()
+    desk.core.feed.poll()

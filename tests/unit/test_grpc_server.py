@@ -5,6 +5,7 @@ import os
 import socket
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -19,7 +20,7 @@ from entropyd.errors import (
     UnauthenticatedError,
 )
 from entropyd.service import grpc_server
-from entropyd.service.adapter import Adapter, Malformed
+from entropyd.service.adapter import Adapter, Malformed, only
 from entropyd.service.admission import Admission
 from entropyd.service.identity import Call, Identity, Role
 from entropyd.v1 import entropy_service_pb2
@@ -187,6 +188,109 @@ def test_a_stranger_never_reaches_the_core():
         assert context.aborted is not None
         assert grpc.StatusCode.UNAUTHENTICATED is context.aborted[0]
     assert ["IDENTITY_UNKNOWN"] * 2 == [reason for *_, reason in desk.called_with]
+
+
+# --- streams ---------------------------------------------------------------------------
+
+
+def raised_or_returned(outcome):
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+def stream(desk, outcomes, requests=(REQUEST,), *, left_s=None, meanwhile=lambda: None):
+    """Carry a stream whose handler takes all requests, and yields or raises each outcome."""
+    context = Context(left_s)
+    taken: list[object] = []
+
+    async def handler(requests, call):
+        taken.append(call)
+        async for request in requests:
+            taken.append(request)
+        for outcome in outcomes:
+            yield raised_or_returned(outcome)
+            meanwhile()
+
+    async def sent():
+        for request in requests:
+            yield request
+
+    async def scenario():
+        answers = []
+        try:
+            async for answer in desk.adapter.carry_stream("Watch", handler, sent(), context):
+                answers.append(answer)
+        except (AbortedError, asyncio.CancelledError) as error:
+            answers.append(error)
+        return answers
+
+    return asyncio.run(scenario()), context, taken
+
+
+def test_a_stream_is_carried_answer_by_answer():
+    desk = Desk()
+    answers, context, taken = stream(desk, [ANSWER, ANSWER], [REQUEST, REQUEST])
+    assert [ANSWER, ANSWER] == answers
+    assert [Call(WHO, None), REQUEST, REQUEST] == taken
+    assert context.aborted is None
+    assert [("Watch", "OK", "")] == [(m, code, why) for m, code, _, why in desk.called_with]
+
+
+def test_an_error_of_a_stream_comes_after_its_answers():
+    desk = Desk()
+    answers, context, _ = stream(desk, [ANSWER, HandSpentError("spent")], left_s=10.0)
+    assert [ANSWER, AbortedError] == [answers[0], type(answers[1])]
+    assert (grpc.StatusCode.ALREADY_EXISTS, "spent") == context.aborted
+    assert [] == desk.defects
+
+
+@pytest.mark.parametrize("fatal", [LedgerDamagedError("damaged"), KeyError("c0ffee")])
+def test_what_must_not_happen_in_a_stream_ends_the_daemon(fatal: Exception):
+    desk = Desk()
+    _, context, _ = stream(desk, [fatal])
+    assert context.aborted is not None
+    assert "c0ffee" not in context.aborted[1]
+    assert [fatal] == desk.defects
+
+
+def test_bytes_that_are_no_request_end_a_stream():
+    """Those before them reached the core."""
+    desk = Desk()
+    _, context, taken = stream(desk, [ANSWER], [REQUEST, Malformed(), REQUEST])
+    assert [Call(WHO, None), REQUEST] == taken
+    assert context.aborted is not None
+    assert grpc.StatusCode.INVALID_ARGUMENT is context.aborted[0]
+
+
+def test_a_stream_whose_caller_is_revoked_ends_before_its_next_answer():
+    desk = Desk()
+    answers, context, _ = stream(
+        desk, [ANSWER, ANSWER], meanwhile=lambda: setattr(desk, "who", LESS)
+    )
+    assert [ANSWER] == answers[:1]
+    assert type(answers[1]) is AbortedError
+    assert context.aborted is not None
+    assert grpc.StatusCode.PERMISSION_DENIED is context.aborted[0]
+
+
+def test_a_stream_takes_the_place_of_a_call_as_long_as_it_runs():
+    desk = Desk(max_calls=1)
+    context: Any = Context(None)
+
+    async def handler(requests, call):
+        yield ANSWER
+        _, refused, _ = await asyncio.to_thread(desk.carry, ANSWER)
+        assert refused.aborted is not None
+        assert grpc.StatusCode.RESOURCE_EXHAUSTED is refused.aborted[0]
+
+    async def scenario():
+        carried = desk.adapter.carry_stream("Watch", handler, only(REQUEST), context)
+        return [answer async for answer in carried]
+
+    assert [ANSWER] == asyncio.run(scenario())
+    answer, _, _ = desk.carry(ANSWER)
+    assert ANSWER == answer
 
 
 LESS = Identity("room", frozenset({Role.AUDIT}))

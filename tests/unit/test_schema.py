@@ -29,6 +29,8 @@ INPUTS = {
     "Deck.name": "a whole named deck",
     "Deck.decks": "how many copies of it",
     "Deck.removed": "cards that are in no copy; what is left is still shuffled whole",
+    "BatchShuffleRequest.hands": "which hands; their order gives each its k_j, which is secret",
+    "StreamShufflesRequest.hands": "which hands",
     "AddUserEntropyRequest.user": "whose; limits are counted by it",
     "AddUserEntropyRequest.blob": "mixed beside hardware that has been credited in full",
     "AddUserEntropyRequest.events": "as blob",
@@ -97,8 +99,11 @@ def test_the_walk_finds_the_services():
     assert {
         "entropyd.v1.ShuffleService.Shuffle",
         "entropyd.v1.ShuffleService.GetShuffle",
+        "entropyd.v1.ShuffleService.BatchShuffle",
+        "entropyd.v1.ShuffleService.StreamShuffles",
         "entropyd.v1.EntropyService.AddUserEntropy",
         "entropyd.v1.EntropyService.GetStatus",
+        "entropyd.v1.EntropyService.WatchStatus",
     } == {method.full_name for method in METHODS}
 
 
@@ -111,8 +116,8 @@ def test_every_method_has_a_request_and_a_response_of_its_own(method):
     )
     used = [message for each in METHODS for message in (each.input_type, each.output_type)]
     assert (1, 1) == (used.count(method.input_type), used.count(method.output_type))
-    assert not method.client_streaming
-    assert not method.server_streaming
+    assert (method.name == "StreamShuffles") == method.client_streaming
+    assert (method.name in {"StreamShuffles", "WatchStatus"}) == method.server_streaming
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
