@@ -64,16 +64,20 @@ def _make_room_for(claim_key_file: Path) -> None:
 def status(
     target: Target = DEFAULT_TARGET,
     as_json: AsJson = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Say it again whenever it changes, until interrupted.")
+    ] = False,
     claim_key_file: ClaimKeyFile = DEFAULT_CLAIM_KEY,
     timeout: Timeout = 5.0,
 ) -> None:
     """Say whether the daemon can deal, why not, and how every source stands."""
     with _connect(target, claim_key_file) as client:
-        answer = client.status(timeout_s=timeout)
-    if as_json:
-        _print_json(_as_dict(answer))
-        return
-    _print_status(answer)
+        answers = client.watch_status() if watch else iter([client.status(timeout_s=timeout)])
+        for answer in answers:
+            if as_json:
+                _print_json(_as_dict(answer))
+            else:
+                _print_status(answer)
 
 
 @app.command()
@@ -219,7 +223,7 @@ def _bits(millibits: int) -> str:
 
 
 def _print_json(answer: object) -> None:
-    print(json.dumps(answer, indent=2))
+    print(json.dumps(answer, indent=2), flush=True)
 
 
 def main() -> None:

@@ -5,12 +5,14 @@ from entropyd.client import Client
 with Client("unix:/run/entropyd/poker.sock", claim_key_file="claim.key") as dealer:
     deal = dealer.shuffle("table-7", "hand-1")
     print(deal.cards[:2])
+    for answer in dealer.stream_shuffles(("table-7", f"hand-{number}") for number in range(1000)):
+        print(answer.hand, answer.result().cards[:2])
 """
 
 from entropyd.client.claims import ClaimKey
 from entropyd.client.client import AsyncClient, Client
 from entropyd.client.connection import Tls
-from entropyd.client.deal import Deal, Refusal, SourceUse
+from entropyd.client.deal import Deal, HandAnswer, Refusal, SourceUse
 from entropyd.client.service_config import CHANNEL_OPTIONS, SERVICE_CONFIG, SERVICE_CONFIG_JSON
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "ClaimKey",
     "Client",
     "Deal",
+    "HandAnswer",
     "Refusal",
     "SourceUse",
     "Tls",

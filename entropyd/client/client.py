@@ -1,6 +1,6 @@
 """The two clients. They differ in how they wait and in nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -9,55 +9,19 @@ import grpc
 
 from entropyd.client.claims import ClaimKey
 from entropyd.client.connection import Tls, open_aio_channel, open_channel, token_metadata
-from entropyd.client.deal import Deal, Refusal
+from entropyd.client.deal import Deal, HandAnswer, Refusal
+from entropyd.client.requests import Event, Hand, Requests
 from entropyd.client.service_config import DEFAULT_TIMEOUT_S
 from entropyd.v1 import (
     entropy_service_pb2,
     entropy_service_pb2_grpc,
-    shuffle_service_pb2,
     shuffle_service_pb2_grpc,
-    types_pb2,
 )
 
-Event = tuple[int, int, int]  # x, y, time in microseconds
-
-
-class _Requests:
-    """Builds requests; keeps the claim key so that callers need not."""
-
-    def __init__(self, claim_key: ClaimKey | None, claim_key_file: str | Path | None) -> None:
-        if (claim_key is None) == (claim_key_file is None):
-            raise ValueError("give exactly one of claim_key and claim_key_file")
-        if claim_key is None:
-            claim_key = ClaimKey.load_or_create(Path(str(claim_key_file)))
-        self._claim_key = claim_key
-
-    def shuffle(
-        self, table: str, hand: str, deck: str, decks: int, removed: Sequence[int]
-    ) -> shuffle_service_pb2.ShuffleRequest:
-        return shuffle_service_pb2.ShuffleRequest(
-            key=types_pb2.HandKey(table=table, hand=hand),
-            deck=types_pb2.Deck(name=deck, decks=decks, removed=removed),
-            claim=self._claim_key.claim(table, hand),
-        )
-
-    def get_shuffle(self, table: str, hand: str) -> shuffle_service_pb2.GetShuffleRequest:
-        return shuffle_service_pb2.GetShuffleRequest(
-            key=types_pb2.HandKey(table=table, hand=hand),
-            claim=self._claim_key.claim(table, hand),
-        )
-
-    @staticmethod
-    def add_user_entropy(
-        user: str, blob: bytes, events: Sequence[Event]
-    ) -> entropy_service_pb2.AddUserEntropyRequest:
-        return entropy_service_pb2.AddUserEntropyRequest(
-            user=user,
-            blob=blob,
-            events=[
-                entropy_service_pb2.UserEvent(x=x, y=y, time_us=time_us) for x, y, time_us in events
-            ],
-        )
+# A batch waits for the entropy of all its hands, which at a device's pace takes a second.
+BATCH_TIMEOUT_S = 30
+# A stream's messages cost a tenth of a call each; beyond a hundred hands nothing more is saved.
+HANDS_A_MESSAGE = 100
 
 
 class Client:
@@ -90,7 +54,7 @@ class Client:
         Raises:
             ValueError: the token would cross a network in the clear.
         """
-        self._requests = _Requests(claim_key, claim_key_file)
+        self._requests = Requests(claim_key, claim_key_file)
         self._metadata = token_metadata(target, tls, token)
         self._channel = open_channel(target, tls)
         self._shuffles = shuffle_service_pb2_grpc.ShuffleServiceStub(self._channel)
@@ -122,6 +86,78 @@ class Client:
         except grpc.RpcError as error:
             raise Refusal.from_rpc_error(error) from error
         return Deal.from_message(response.shuffle, replayed=response.replayed)
+
+    def shuffle_batch(
+        self,
+        hands: Sequence[Hand],
+        *,
+        deck: str = "standard52",
+        decks: int = 1,
+        removed: Sequence[int] = (),
+        timeout_s: float = BATCH_TIMEOUT_S,
+    ) -> list[Deal]:
+        """Return the decks of hands in their order: all of them, or none.
+
+        Args:
+            hands: table and hand of each, 1 to 1,000, each hand once.
+            deck: "standard52" or "short36": a deck of a batch takes one seed.
+            decks: as for `shuffle`.
+            removed: card ids left out of each, ascending.
+            timeout_s: when to give up, in all, seconds.
+        """
+        request = self._requests.batch_shuffle(hands, deck, decks, removed)
+        try:
+            response = self._shuffles.BatchShuffle(
+                request, timeout=timeout_s, metadata=self._metadata
+            )
+        except grpc.RpcError as error:
+            raise Refusal.from_rpc_error(error) from error
+        return [Deal.from_message(one.shuffle, replayed=one.replayed) for one in response.hands]
+
+    def stream_shuffles(
+        self,
+        hands: Iterable[Hand],
+        *,
+        deck: str = "standard52",
+        decks: int = 1,
+        removed: Sequence[int] = (),
+        hands_a_message: int = HANDS_A_MESSAGE,
+        timeout_s: float | None = None,
+    ) -> Iterator[HandAnswer]:
+        """Ask for hands as they come, and yield what became of each, in any order.
+
+        Take the answers as they come too: while a thousand wait to be taken,
+        no more is asked. A stream that breaks raises `Refusal`; ask again, in
+        another one, for the hands that were not answered.
+
+        Args:
+            hands: table and hand of each. Taken from in a thread of gRPC.
+            deck: as for `shuffle`.
+            decks: as for `shuffle`.
+            removed: card ids left out of each, ascending.
+            hands_a_message: how many hands are sent together, 1 to 1,000; fewer where `hands`
+                comes slowly, for a message waits until it is full.
+            timeout_s: when to give up, in all, seconds; None for never.
+        """
+        failures: list[Exception] = []
+        requests = self._requests.stream_shuffles(
+            hands,
+            deck,
+            decks,
+            removed,
+            hands_a_message=hands_a_message,
+            failures=failures,
+        )
+        call = self._shuffles.StreamShuffles(requests, timeout=timeout_s, metadata=self._metadata)
+        try:
+            for message in call:
+                yield from map(HandAnswer.from_message, message.answers)
+        except grpc.RpcError as error:
+            raise Refusal.from_rpc_error(error) from error
+        finally:
+            call.cancel()
+        if failures:
+            raise failures[0]
 
     def get_shuffle(self, table: str, hand: str, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Deal:
         """Return the deck of a hand that was drawn; never draws."""
@@ -160,6 +196,25 @@ class Client:
         except grpc.RpcError as error:
             raise Refusal.from_rpc_error(error) from error
 
+    def watch_status(
+        self, *, timeout_s: float | None = None
+    ) -> Iterator[entropy_service_pb2.GetStatusResponse]:
+        """Yield what `status` returns, now and whenever it changes, until the daemon stops.
+
+        Args:
+            timeout_s: when to stop watching, seconds; None for never.
+        """
+        call = self._entropy.WatchStatus(
+            entropy_service_pb2.WatchStatusRequest(), timeout=timeout_s, metadata=self._metadata
+        )
+        try:
+            for response in call:
+                yield response.status
+        except grpc.RpcError as error:
+            raise Refusal.from_rpc_error(error) from error
+        finally:
+            call.cancel()
+
     def close(self) -> None:
         """Close the connection."""
         self._channel.close()
@@ -189,7 +244,7 @@ class AsyncClient:
         token: str | None = None,
     ) -> None:
         """Connect lazily; arguments as for `Client`."""
-        self._requests = _Requests(claim_key, claim_key_file)
+        self._requests = Requests(claim_key, claim_key_file)
         self._metadata = token_metadata(target, tls, token)
         self._channel = open_aio_channel(target, tls)
         self._shuffles = shuffle_service_pb2_grpc.ShuffleServiceStub(self._channel)
@@ -214,6 +269,57 @@ class AsyncClient:
         except grpc.aio.AioRpcError as error:
             raise Refusal.from_rpc_error(error) from error
         return Deal.from_message(response.shuffle, replayed=response.replayed)
+
+    async def shuffle_batch(
+        self,
+        hands: Sequence[Hand],
+        *,
+        deck: str = "standard52",
+        decks: int = 1,
+        removed: Sequence[int] = (),
+        timeout_s: float = BATCH_TIMEOUT_S,
+    ) -> list[Deal]:
+        """Return the decks of hands, all of them or none; see `Client.shuffle_batch`."""
+        request = self._requests.batch_shuffle(hands, deck, decks, removed)
+        try:
+            response = await self._shuffles.BatchShuffle(
+                request, timeout=timeout_s, metadata=self._metadata
+            )
+        except grpc.aio.AioRpcError as error:
+            raise Refusal.from_rpc_error(error) from error
+        return [Deal.from_message(one.shuffle, replayed=one.replayed) for one in response.hands]
+
+    async def stream_shuffles(
+        self,
+        hands: Iterable[Hand],
+        *,
+        deck: str = "standard52",
+        decks: int = 1,
+        removed: Sequence[int] = (),
+        hands_a_message: int = HANDS_A_MESSAGE,
+        timeout_s: float | None = None,
+    ) -> AsyncIterator[HandAnswer]:
+        """Yield what became of each hand, in any order; see `Client.stream_shuffles`."""
+        failures: list[Exception] = []
+        requests = self._requests.stream_shuffles(
+            hands,
+            deck,
+            decks,
+            removed,
+            hands_a_message=hands_a_message,
+            failures=failures,
+        )
+        call = self._shuffles.StreamShuffles(requests, timeout=timeout_s, metadata=self._metadata)
+        try:
+            async for message in call:
+                for answer in message.answers:
+                    yield HandAnswer.from_message(answer)
+        except grpc.aio.AioRpcError as error:
+            raise Refusal.from_rpc_error(error) from error
+        finally:
+            call.cancel()
+        if failures:
+            raise failures[0]
 
     async def get_shuffle(
         self, table: str, hand: str, *, timeout_s: float = DEFAULT_TIMEOUT_S
@@ -255,6 +361,21 @@ class AsyncClient:
             )
         except grpc.aio.AioRpcError as error:
             raise Refusal.from_rpc_error(error) from error
+
+    async def watch_status(
+        self, *, timeout_s: float | None = None
+    ) -> AsyncIterator[entropy_service_pb2.GetStatusResponse]:
+        """Yield the status, now and whenever it changes; see `Client.watch_status`."""
+        call = self._entropy.WatchStatus(
+            entropy_service_pb2.WatchStatusRequest(), timeout=timeout_s, metadata=self._metadata
+        )
+        try:
+            async for response in call:
+                yield response.status
+        except grpc.aio.AioRpcError as error:
+            raise Refusal.from_rpc_error(error) from error
+        finally:
+            call.cancel()
 
     async def close(self) -> None:
         """Close the connection."""

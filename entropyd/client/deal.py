@@ -138,6 +138,20 @@ class Refusal(Exception):  # noqa: N818  it is what the daemon answered, not a f
         self.retry_after_s = retry_after_s
 
     @classmethod
+    def from_message(cls, message: shuffle_service_pb2.Refusal) -> "Refusal":
+        """Return what a stream says of one hand."""
+        delay = message.retry_after
+        return cls(
+            _CODES.get(message.code, grpc.StatusCode.UNKNOWN),
+            message.message,
+            reason=message.reason,
+            field=message.field,
+            retry_after_s=(
+                delay.seconds + delay.nanos / 1e9 if message.HasField("retry_after") else None
+            ),
+        )
+
+    @classmethod
     def from_rpc_error(cls, error: grpc.RpcError | grpc.aio.AioRpcError) -> "Refusal":
         """Return what a failed call says."""
         call = cast("grpc.Call", error)
@@ -149,6 +163,46 @@ class Refusal(Exception):  # noqa: N818  it is what the daemon answered, not a f
             field=bad_field,
             retry_after_s=retry_after_s,
         )
+
+
+# By number, as google.rpc.Code has them.
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
+@dataclass(frozen=True)
+class HandAnswer:
+    """What became of one hand of a stream: a deal, or a refusal.
+
+    Attributes:
+        table, hand: which.
+        deal: its deck; None if it was refused.
+        refusal: why there is none, and when to ask again; None if it was dealt.
+    """
+
+    table: str
+    hand: str
+    deal: Deal | None = field(repr=False)
+    refusal: Refusal | None
+
+    @classmethod
+    def from_message(cls, message: shuffle_service_pb2.HandAnswer) -> "HandAnswer":
+        """Return the answer that a message holds."""
+        deal, refusal = None, None
+        if message.HasField("dealt"):
+            deal = Deal.from_message(message.dealt.shuffle, replayed=message.dealt.replayed)
+        else:
+            refusal = Refusal.from_message(message.refusal)
+        return cls(message.key.table, message.key.hand, deal, refusal)
+
+    def result(self) -> Deal:
+        """Return the deal.
+
+        Raises:
+            Refusal: there is none.
+        """
+        if self.deal is None:
+            raise self.refusal or InternalError("an answer without a deal and without a refusal")
+        return self.deal
 
 
 def _details(call: grpc.Call) -> status_pb2.Status:

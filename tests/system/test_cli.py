@@ -44,6 +44,30 @@ def entropyctl(
     )
 
 
+def test_status_is_watched_until_the_daemon_stops(home: Path):
+    """A line for each change, and then why there are no more."""
+    with running(home) as daemon:
+        watching = subprocess.Popen(
+            [sys.executable, "-m", "entropyd.cli.entropyctl", "status", "--watch"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={
+                **os.environ,
+                "ENTROPYCTL_TARGET": daemon.target,
+                "ENTROPYCTL_CLAIM_KEY": str(home / "claim.key"),
+            },
+        )
+        assert watching.stdout is not None
+        assert "can deal" in watching.stdout.readline()
+        daemon.faults("F1:nak")
+        assert any("holding" in line and "SOURCE_LOST" in line for line in watching.stdout)
+        daemon.terminate()
+        _, told = watching.communicate(timeout=30)
+    assert 1 == watching.returncode
+    assert "the daemon is stopping; watch again" in told
+
+
 def test_status_for_people_and_for_programs(dealing: Daemon):
     shown = entropyctl(dealing, "status")
     assert (0, "") == (shown.returncode, shown.stderr)

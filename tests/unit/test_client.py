@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -19,6 +20,7 @@ from entropyd.client import (
     AsyncClient,
     ClaimKey,
     Client,
+    Deal,
     Refusal,
     SourceUse,
 )
@@ -32,8 +34,10 @@ from entropyd.errors import (
     OverloadError,
     PermissionDeniedError,
     RequestError,
+    ShuttingDownError,
 )
 from entropyd.hands.claim import derive_claim
+from entropyd.service.error_table import refusal
 from entropyd.v1 import entropy_service_pb2, shuffle_service_pb2, types_pb2
 from tests.fakes.servicer import ScriptedServicer, Step, serving
 
@@ -99,6 +103,11 @@ def play() -> Iterator[Callable[..., Far]]:
             return Far(servicer, target, stack.enter_context(Client(target, claim_key=KEY)))
 
         yield start
+
+
+def of_hand(hand: str, **result: Any) -> shuffle_service_pb2.HandAnswer:
+    key = types_pb2.HandKey(table="table-7", hand=hand)
+    return shuffle_service_pb2.HandAnswer(key=key, **result)
 
 
 def hold(retry_s: float) -> EntropyHoldError:
@@ -427,3 +436,106 @@ def test_a_hand_that_is_no_id_is_refused_before_anything_is_sent(play):
     with pytest.raises(RequestError, match=r"key\.hand"):
         far.client.shuffle("table-7", "hand 1")
     assert [] == far.servicer.requests
+
+
+# --- many hands ------------------------------------------------------------------------------
+
+HANDS = [("table-7", f"hand-{number}") for number in range(5)]
+HELD = hold(2.5)
+STREAMED = shuffle_service_pb2.StreamShufflesResponse(
+    answers=[of_hand("hand-1", dealt=ANSWER), of_hand("hand-2", refusal=refusal(HELD))]
+)
+
+
+def test_a_batch_is_asked_for_with_a_claim_for_each_hand(play):
+    far = play(shuffle_service_pb2.BatchShuffleResponse(hands=[ANSWER, ANSWER]))
+    deals = far.client.shuffle_batch(HANDS[:2], deck="short36", removed=(9,))
+    assert [Deal.from_message(SHUFFLE, replayed=True)] * 2 == deals
+    [request] = far.servicer.requests
+    assert [KEY.claim(*hand) for hand in HANDS[:2]] == [one.claim for one in request.hands]
+    assert [("short36", [9])] * 2 == [(one.deck.name, one.deck.removed) for one in request.hands]
+
+
+def test_a_refused_batch_is_a_refusal(play):
+    far = play(RequestError("hands[3].key.hand", "is the hand of hands[1] too"))
+    with pytest.raises(Refusal) as caught:
+        far.client.shuffle_batch(HANDS)
+    assert "hands[3].key.hand" == caught.value.field
+
+
+def test_a_stream_sends_hands_in_messages_and_yields_answers_one_by_one(play):
+    far = play(STREAMED)
+    answers = list(far.client.stream_shuffles(iter(HANDS), hands_a_message=2))
+    assert [2, 2, 1] == [len(request.hands) for request in far.servicer.requests]
+    asked = [hand for request in far.servicer.requests for hand in request.hands]
+    assert [KEY.claim(*hand) for hand in HANDS] == [one.claim for one in asked]
+    assert 6 == len(answers)
+    dealt, held = answers[:2]
+    assert ("table-7", "hand-1", None) == (dealt.table, dealt.hand, dealt.refusal)
+    assert Deal.from_message(SHUFFLE, replayed=True) == dealt.result()
+    assert ("hand-2", None) == (held.hand, held.deal)
+    with pytest.raises(Refusal) as caught:
+        held.result()
+    assert (grpc.StatusCode.UNAVAILABLE, "ENTROPY_HOLD", 2.5) == (
+        caught.value.code,
+        caught.value.reason,
+        caught.value.retry_after_s,
+    )
+
+
+def test_a_stream_that_breaks_is_a_refusal_after_its_answers(play):
+    far = play(STREAMED, HandSpentError("as if"))
+    answers = far.client.stream_shuffles(HANDS, hands_a_message=1)
+    assert "hand-1" == next(answers).hand
+    assert "hand-2" == next(answers).hand
+    with pytest.raises(Refusal) as caught:
+        next(answers)
+    assert grpc.StatusCode.ALREADY_EXISTS is caught.value.code
+
+
+def test_a_hand_that_is_no_id_is_raised_where_the_answers_are_taken(play):
+    """Those before it are answered; nothing after it is sent."""
+    far = play(STREAMED)
+    hands = [*HANDS[:2], ("table-7", "no id"), HANDS[3]]
+    answers = far.client.stream_shuffles(hands, hands_a_message=1)
+    taken = [next(answers) for _ in range(4)]
+    with pytest.raises(RequestError):
+        next(answers)
+    assert 4 == len(taken)
+    assert 2 == len(far.servicer.requests)
+
+
+def test_a_refusal_with_a_code_of_tomorrow_is_still_one():
+    told = Refusal.from_message(shuffle_service_pb2.Refusal(code=99, message="new"))
+    assert (grpc.StatusCode.UNKNOWN, None) == (told.code, told.retry_after_s)
+
+
+def test_a_status_is_watched_until_the_daemon_stops(play):
+    status = entropy_service_pb2.GetStatusResponse(node="n", can_deal=True)
+    told = entropy_service_pb2.WatchStatusResponse(status=status)
+    far = play(told, told, ShuttingDownError("stopping"))
+    statuses = far.client.watch_status()
+    assert [status, status] == [next(statuses), next(statuses)]
+    with pytest.raises(Refusal) as caught:
+        next(statuses)
+    assert "SHUTTING_DOWN" == caught.value.reason
+
+
+def test_the_client_for_asyncio_does_the_same(play):
+    """Batch, stream and watch."""
+    batch = shuffle_service_pb2.BatchShuffleResponse(hands=[ANSWER])
+    status = entropy_service_pb2.WatchStatusResponse()
+    far = play(batch, STREAMED, status, ShuttingDownError("stopping"))
+
+    async def scenario():
+        async with AsyncClient(far.target, claim_key=KEY) as client:
+            deals = await client.shuffle_batch(HANDS[:1])
+            answers = [answer async for answer in client.stream_shuffles(HANDS)]
+            with pytest.raises(Refusal) as caught:
+                [_ async for _ in client.watch_status()]
+            return deals, answers, caught.value
+
+    deals, answers, ended = asyncio.run(scenario())
+    assert [Deal.from_message(SHUFFLE, replayed=True)] == deals
+    assert ["hand-1", "hand-2"] == [answer.hand for answer in answers]
+    assert "SHUTTING_DOWN" == ended.reason
