@@ -29,8 +29,9 @@ from entropyd.ledger.secrets import SecretBox
 from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ledger.state_dir import StateDirectory
 from entropyd.rbg.construction import NONCE_BYTES, OS_SAMPLE_BYTES, SeedConstruction
-from entropyd.service.messages import shuffle_message
+from entropyd.runtime.orders import Dealt
 from entropyd.service.provenance import encode_provenance
+from entropyd.service.wire import response
 
 MILLIBITS = 6000
 BLOCK_BYTES = 8192
@@ -146,7 +147,8 @@ def provenance() -> Callable[[int], bytes]:
 def _answer(rows: "_Rows") -> Work:
     record = rows.ledger.find("bench", rows.known)
     assert record is not None
-    return lambda _turn: shuffle_message(record).SerializeToString()
+    dealt = Dealt(record, replayed=False)
+    return lambda _turn: response(dealt)
 
 
 class _Rows:

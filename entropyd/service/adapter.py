@@ -34,7 +34,8 @@ from entropyd.service.error_table import Answer, answer
 from entropyd.service.identity import Call, Identity, Role
 
 Request = TypeVar("Request", bound=Message)
-Response = TypeVar("Response", bound=Message)
+# A message, or the bytes of one.
+Response = TypeVar("Response", bound=Message | bytes)
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
@@ -54,7 +55,8 @@ class Parser:
     """Takes the generated handlers on their way to a server, and sees to their parsing.
 
     Left to gRPC, bytes that do not parse are UNKNOWN to the caller, and a
-    traceback in the log for everybody who sends some.
+    traceback in the log for everybody who sends some. Answers may be the bytes
+    of their messages.
     """
 
     def __init__(self, server: grpc.aio.Server) -> None:
@@ -64,16 +66,21 @@ class Parser:
         """Leave them out: they are the registered ones under another name."""
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
-        """Hand on each handler with a parser that does not raise."""
+        """Hand on each handler with a parser that does not raise, and that sends bytes as such."""
         self._server.add_registered_method_handlers(
             service,
             {
                 method: handler._replace(
-                    request_deserializer=_parser_of(handler.request_deserializer)
+                    request_deserializer=_parser_of(handler.request_deserializer),
+                    response_serializer=_bytes_of,
                 )
                 for method, handler in handlers.items()
             },
         )
+
+
+def _bytes_of(response: Message | bytes) -> bytes:
+    return response if isinstance(response, bytes) else response.SerializeToString()
 
 
 def _parser_of(parse: Callable[[bytes], Message]) -> Callable[[bytes], Message | Malformed]:

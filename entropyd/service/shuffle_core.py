@@ -1,5 +1,7 @@
 """ShuffleService without a transport: checks and deals, one hand, a batch, or a stream.
 
+Requests are messages, answers are the bytes of theirs (see `wire`).
+
 Order of the checks: permission, then form, then deadline, then existence. A
 caller without the role learns nothing of what exists, and whatever is refused
 here has spent nothing.
@@ -19,9 +21,9 @@ from entropyd.ledger.contract import Event, EventKind
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.orders import judge
 from entropyd.service.identity import Call, Role
-from entropyd.service.messages import response, shuffle_message
 from entropyd.service.orders import batch_orders, check_count, order_of
 from entropyd.service.shuffle_stream import ShuffleStream
+from entropyd.service.wire import batch_response, get_response, response
 from entropyd.v1 import shuffle_service_pb2
 
 # Of a batch, so many are checked, or made messages of, before others have their turn: 2 ms.
@@ -71,9 +73,7 @@ class ShuffleCore:
         self._max_hold_ns = max_hold_ns
         self._answer_before_ns = answer_before_deadline_ns
 
-    async def shuffle(
-        self, request: shuffle_service_pb2.ShuffleRequest, call: Call
-    ) -> shuffle_service_pb2.ShuffleResponse:
+    async def shuffle(self, request: shuffle_service_pb2.ShuffleRequest, call: Call) -> bytes:
         """Answer `Shuffle`. See the proto for what it raises."""
         call.identity.require(Role.DEAL_ALL)
         order = order_of(request, call.identity.tenant)
@@ -82,7 +82,7 @@ class ShuffleCore:
 
     async def batch_shuffle(
         self, request: shuffle_service_pb2.BatchShuffleRequest, call: Call
-    ) -> shuffle_service_pb2.BatchShuffleResponse:
+    ) -> bytes:
         """Answer `BatchShuffle`. Others have their turn between parts of the work."""
         call.identity.require(Role.DEAL_ALL)
         check_count(request.hands)
@@ -93,15 +93,15 @@ class ShuffleCore:
             if len(orders) % HANDS_A_TURN == 0:
                 await asyncio.sleep(0)
         dealt = await self._dealer.deal_batch(orders, answer_by_ns=answer_by_ns)
-        answer = shuffle_service_pb2.BatchShuffleResponse()
+        hands: list[bytes] = []
         for first in range(0, len(dealt), HANDS_A_TURN):
-            answer.hands.extend(map(response, dealt[first : first + HANDS_A_TURN]))
+            hands += map(response, dealt[first : first + HANDS_A_TURN])
             await asyncio.sleep(0)
-        return answer
+        return batch_response(hands)
 
     async def stream_shuffles(
         self, requests: AsyncIterator[shuffle_service_pb2.StreamShufflesRequest], call: Call
-    ) -> AsyncGenerator[shuffle_service_pb2.StreamShufflesResponse, None]:
+    ) -> AsyncGenerator[bytes, None]:
         """Answer `StreamShuffles`. See the proto for what it raises."""
         call.identity.require(Role.DEAL_ALL)
         stream = ShuffleStream(
@@ -113,7 +113,7 @@ class ShuffleCore:
 
     async def get_shuffle(
         self, request: shuffle_service_pb2.GetShuffleRequest, call: Call
-    ) -> shuffle_service_pb2.GetShuffleResponse:
+    ) -> bytes:
         """Answer `GetShuffle`. Never draws; the read goes into the ledger."""
         call.identity.require(Role.DEAL_ALL, Role.AUDIT)
         tenant, key = call.identity.tenant, request.key
@@ -140,7 +140,7 @@ class ShuffleCore:
                 at_ns=self._wall_ns(),
             )
         )
-        return shuffle_service_pb2.GetShuffleResponse(shuffle=shuffle_message(record))
+        return get_response(record)
 
     def _stream_answer_by_ns(self, call: Call) -> int:
         """Return when a hand of a stream that is read now is told to come back.

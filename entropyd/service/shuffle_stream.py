@@ -15,16 +15,14 @@ from entropyd.errors import EntropydError, RequestError, ShuttingDownError
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.orders import Dealt, DrawOrder
 from entropyd.service.error_table import refusal
-from entropyd.service.messages import response
 from entropyd.service.orders import MAX_HANDS, check_count, order_of
+from entropyd.service.wire import hand_answer, stream_response
 from entropyd.v1 import shuffle_service_pb2, types_pb2
 
 # Eight messages of a busy caller, and 2 MiB of answers for one that never reads.
 MAX_OUTSTANDING = 1024
 
 Request = shuffle_service_pb2.StreamShufflesRequest
-Response = shuffle_service_pb2.StreamShufflesResponse
-HandAnswer = shuffle_service_pb2.HandAnswer
 
 
 class ShuffleStream:
@@ -50,7 +48,7 @@ class ShuffleStream:
         self._room.set()
         self._asked = dealer.ask_each(self._tell)
 
-    async def answers(self, requests: AsyncIterator[Request]) -> AsyncGenerator[Response, None]:
+    async def answers(self, requests: AsyncIterator[Request]) -> AsyncGenerator[bytes, None]:
         """Yield answers until all hands of `requests` were answered.
 
         Raises:
@@ -132,18 +130,19 @@ class ShuffleStream:
         self._ready.append((order, answer))
         self._news.set()
 
-    def _take(self) -> Response:
-        """Return a message of answers that are ready, and let in as many hands."""
+    def _take(self) -> bytes:
+        """Return a `StreamShufflesResponse` of answers that are ready, and let in as many hands."""
         count = min(len(self._ready), MAX_HANDS)
         told = [self._ready.popleft() for _ in range(count)]
         self._outstanding -= count
         if self._outstanding < MAX_OUTSTANDING:
             self._room.set()
-        return Response(answers=[_message(order, answer) for order, answer in told])
+        return stream_response([_answer(order, answer) for order, answer in told])
 
 
-def _message(order: DrawOrder | types_pb2.HandKey, answer: Dealt | EntropydError) -> HandAnswer:
+def _answer(order: DrawOrder | types_pb2.HandKey, answer: Dealt | EntropydError) -> bytes:
+    if isinstance(answer, Dealt):
+        return hand_answer(answer)
     key = types_pb2.HandKey(table=order.table, hand=order.hand)
-    if isinstance(answer, EntropydError):
-        return HandAnswer(key=key, refusal=refusal(answer))
-    return HandAnswer(key=key, dealt=response(answer))
+    told = shuffle_service_pb2.HandAnswer(key=key, refusal=refusal(answer))
+    return told.SerializeToString()

@@ -26,6 +26,7 @@ from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.runtime.draws import Draws
 from entropyd.runtime.writer import GroupCommitWriter
 from entropyd.service.shuffle_core import ShuffleCore
+from entropyd.v1 import shuffle_service_pb2
 from tests.campaigns import altered_daemon
 from tests.campaigns.altered_daemon import AskingConnection
 
@@ -124,10 +125,10 @@ class Phases:
 
     def _follow_answers(self) -> None:
         async def shuffle(core: ShuffleCore, request: Any, call: Any) -> Any:
-            response = await shuffle_as_ever(core, request, call)
-            if not response.replayed:
+            answer = await shuffle_as_ever(core, request, call)
+            if not shuffle_service_pb2.ShuffleResponse.FromString(answer).replayed:
                 self.reach(BEFORE_ANSWER)
-            return response
+            return answer
 
         shuffle_as_ever = ShuffleCore.shuffle
         _replace(ShuffleCore, "shuffle", shuffle)

@@ -9,7 +9,7 @@ from entropyd.client import Deal
 from entropyd.config import load
 from entropyd.daemon.ledger import open_ledger
 from entropyd.errors import EntropydError
-from entropyd.service.messages import shuffle_message
+from entropyd.service.wire import shuffle
 from entropyd.v1 import shuffle_service_pb2
 from tests.campaigns.crash_replay import Disk, Image, Kept, operations
 from tests.campaigns.order import follow
@@ -71,7 +71,11 @@ class Survivors:
         try:
             with open_ledger(self._config) as ledger:
                 found = {hand: ledger.find(TENANT, hand) for hand in self._deals}
-                held = {hand: shuffle_message(record) for hand, record in found.items() if record}
+                held = {
+                    hand: shuffle_service_pb2.Shuffle.FromString(shuffle(record))
+                    for hand, record in found.items()
+                    if record
+                }
                 assert ledger.count() == len(held), "a hand is recorded twice, or was never asked"
                 return held
         except EntropydError as error:

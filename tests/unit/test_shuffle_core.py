@@ -47,12 +47,14 @@ class Desk:
             answer_before_deadline_ns=50 * MS,
         )
 
-    def shuffle(self, who=POKER, deadline_ns: int | None = START_NS + 10 * SECOND, **fields):
-        return self.core.shuffle(ask(**fields), Call(who, deadline_ns))
+    async def shuffle(self, who=POKER, deadline_ns: int | None = START_NS + 10 * SECOND, **fields):
+        answer = await self.core.shuffle(ask(**fields), Call(who, deadline_ns))
+        return shuffle_service_pb2.ShuffleResponse.FromString(answer)
 
-    def get(self, who=POKER, claim=MINE, **key):
+    async def get(self, who=POKER, claim=MINE, **key):
         request = shuffle_service_pb2.GetShuffleRequest(key=hand_key(**key), claim=claim)
-        return self.core.get_shuffle(request, Call(who, None))
+        answer = await self.core.get_shuffle(request, Call(who, None))
+        return shuffle_service_pb2.GetShuffleResponse.FromString(answer)
 
     def play(self, *calls):
         """Return each call's answer or refusal, one after the other."""

@@ -18,9 +18,9 @@ from entropyd.errors import (
     ShuttingDownError,
 )
 from entropyd.service.identity import Call
-from entropyd.service.messages import shuffle_message
 from entropyd.service.orders import MAX_HANDS
 from entropyd.service.shuffle_stream import MAX_OUTSTANDING
+from entropyd.service.wire import shuffle
 from entropyd.v1 import shuffle_service_pb2, types_pb2
 from tests.fakes.dealing import SECOND, THEIRS
 from tests.fakes.ledger import MemoryLedger
@@ -28,15 +28,19 @@ from tests.fakes.manual_time import START_NS, play, settle
 from tests.unit.test_shuffle_core import AUDITOR, MS, OUTSIDER, POKER, Desk, ask, field_of
 
 Request = shuffle_service_pb2.StreamShufflesRequest
+Response = shuffle_service_pb2.StreamShufflesResponse
 
 
 def asks(*hands: str, **fields: Any) -> list[shuffle_service_pb2.ShuffleRequest]:
     return [ask(hand=hand, **fields) for hand in hands]
 
 
-def batch(desk: Desk, requests, *, who=POKER, deadline_ns: int | None = START_NS + 10 * SECOND):
+async def batch(
+    desk: Desk, requests, *, who=POKER, deadline_ns: int | None = START_NS + 10 * SECOND
+):
     request = shuffle_service_pb2.BatchShuffleRequest(hands=requests)
-    return desk.core.batch_shuffle(request, Call(who, deadline_ns))
+    answer = await desk.core.batch_shuffle(request, Call(who, deadline_ns))
+    return shuffle_service_pb2.BatchShuffleResponse.FromString(answer)
 
 
 # --- a batch --------------------------------------------------------------------------------
@@ -55,7 +59,7 @@ def test_a_batch_is_answered_in_the_order_of_its_hands():
         assert one.shuffle == other.shuffle
         record = desk.table.ledger.find("room", one.shuffle.key.hand)
         assert record is not None
-        assert shuffle_message(record) == one.shuffle
+        assert shuffle(record) == one.shuffle.SerializeToString(deterministic=True)
     assert types_pb2.CONSTRUCTION_BATCH == first.hands[0].shuffle.provenance.construction
 
 
@@ -153,7 +157,7 @@ class Line:
         try:
             async with contextlib.aclosing(self._stream) as stream:
                 async for message in stream:
-                    self.messages.append(list(message.answers))
+                    self.messages.append(list(Response.FromString(message).answers))
                     await self.may_write.wait()
         except EntropydError as error:
             self.error = error
