@@ -160,13 +160,14 @@ class Deck:
         """
         low, second = encoded_items[3::_ITEM_BYTES], encoded_items[2::_ITEM_BYTES]
         high = encoded_items[0::_ITEM_BYTES] + encoded_items[1::_ITEM_BYTES]
-        cards = low.translate(_tables(self)[0])
+        first_table, second_table = _tables(self)
+        cards = low.translate(first_table)
         # Items from 256 on come with shoes alone.
-        if any(second):
+        if second.strip(b"\0"):
             mask = int.from_bytes(second.translate(_SECOND_TABLE))
-            others = int.from_bytes(low.translate(_tables(self)[1]))
+            others = int.from_bytes(low.translate(second_table))
             cards = (int.from_bytes(cards) & ~mask | others & mask).to_bytes(len(low))
-        if len(encoded_items) % _ITEM_BYTES or any(high) or max(second, default=0) > 1:
+        if len(encoded_items) % _ITEM_BYTES or high.strip(b"\0") or second.strip(b"\0\1"):
             raise InternalError("items are not four bytes each, below 512")
         if _NONE in cards:
             raise InternalError(f"item above {self.size - 1}, the last of the deck")

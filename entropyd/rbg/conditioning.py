@@ -35,6 +35,10 @@ _PREFIXES = {
     entropy_class: lp(CONDITION_LABEL) + lp(entropy_class.encode("ascii"))
     for entropy_class in EntropyClass
 }
+# Most seeds have a class without samples: users that gave nothing, nothing that stands in for them.
+_EMPTY = {
+    entropy_class: hashlib.sha512(prefix).digest() for entropy_class, prefix in _PREFIXES.items()
+}
 
 
 def condition(entropy_class: EntropyClass, sources: Iterable[SourceSamples]) -> bytes:
@@ -54,9 +58,12 @@ def condition(entropy_class: EntropyClass, sources: Iterable[SourceSamples]) -> 
             which of its samples go first; or has no samples, which would hash
             otherwise than leaving it out. Verifiers could not agree.
     """
+    named = sorted([(name.encode("ascii"), data) for name, data in sources])
+    if not named:
+        return _EMPTY[entropy_class]
     parts = [_PREFIXES[entropy_class]]
     previous: bytes | None = None
-    for source_id, samples in sorted([(name.encode("ascii"), data) for name, data in sources]):
+    for source_id, samples in named:
         if source_id == previous:
             raise InternalError(
                 f"source {source_id.decode('ascii')!r} stands twice in class {entropy_class}"

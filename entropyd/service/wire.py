@@ -15,15 +15,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from entropyd.draw.cards import Deck, cards_text
+from entropyd.hands.commitment import ITEM_BYTES
 from entropyd.hands.rules import decode
 from entropyd.ledger.contract import HandRecord
 from entropyd.runtime.orders import Dealt
 from entropyd.v1 import types_pb2
 
+HASH_BYTES = 32
+
 # Tags of length-delimited fields: number << 3 | 2. Those up to 15 are one byte.
 _LENGTH_DELIMITED = 2
 _SEQUENCE = bytes([6 << 3])
 _REPLAYED = bytes([2 << 3, 1])
+_COMMITMENT_HEAD, _DECK_ROOT_HEAD, _OPEN_HASH_HEAD = (
+    bytes([number << 3 | _LENGTH_DELIMITED, HASH_BYTES]) for number in (7, 8, 9)
+)
 
 
 def batch_response(dealt: Iterable[bytes]) -> bytes:
@@ -62,14 +68,20 @@ def shuffle(record: HandRecord) -> bytes:
         (
             field(1, _key(draft.table, draft.hand)),
             form.deck_field,
-            field(3, cards),
-            field(4, cards_text(cards).encode("ascii")),
-            field(5, draft.items),
+            form.cards_head,
+            cards,
+            form.text_head,
+            cards_text(cards).encode("ascii"),
+            form.items_head,
+            draft.items,
             _SEQUENCE,
             varint(record.sequence),
-            field(7, draft.commitment),
-            field(8, draft.deck_root),
-            field(9, record.open_hash),
+            _COMMITMENT_HEAD,
+            draft.commitment,
+            _DECK_ROOT_HEAD,
+            draft.deck_root,
+            _OPEN_HASH_HEAD,
+            record.open_hash,
             form.rules_field,
             field(11, draft.provenance),
         )
@@ -77,11 +89,15 @@ def shuffle(record: HandRecord) -> bytes:
 
 
 def field(number: int, payload: bytes) -> bytes:
-    """Return a field of text, bytes or a message; `number` is 1 to 15, the payload not empty."""
-    size = len(payload)
-    if size < 128:
-        return bytes((number << 3 | _LENGTH_DELIMITED, size)) + payload
-    return bytes((number << 3 | _LENGTH_DELIMITED,)) + varint(size) + payload
+    """Return a field of text, bytes or a message, with a number of 1 to 15."""
+    return head(number, len(payload)) + payload
+
+
+# Few lengths occur: of ids, of decks, and of what a policy's sources are told in.
+@lru_cache(maxsize=4096)
+def head(number: int, size: int) -> bytes:
+    """Return what stands before the `size` bytes of a field."""
+    return bytes((number << 3 | _LENGTH_DELIMITED,)) + varint(size)
 
 
 def varint(value: int) -> bytes:
@@ -100,6 +116,9 @@ class _Form:
 
     deck: Deck
     deck_field: bytes
+    cards_head: bytes
+    text_head: bytes
+    items_head: bytes
     rules_field: bytes
 
 
@@ -107,7 +126,15 @@ class _Form:
 def _form(rules: bytes) -> _Form:
     deck = decode(rules).deck
     message = types_pb2.Deck(name=deck.name, decks=deck.decks, removed=deck.removed)
-    return _Form(deck, field(2, message.SerializeToString()), field(10, rules))
+    return _Form(
+        deck=deck,
+        deck_field=field(2, message.SerializeToString()),
+        cards_head=head(3, deck.size),
+        # Two characters a card, and a space between.
+        text_head=head(4, 3 * deck.size - 1),
+        items_head=head(5, ITEM_BYTES * deck.size),
+        rules_field=field(10, rules),
+    )
 
 
 def _key(table: str, hand: str) -> bytes:
