@@ -140,8 +140,8 @@ def _open_deck() -> Work:
 def provenance() -> Callable[[int], bytes]:
     released = _released()
     return lambda turn: encode_provenance(
-        released, turn, node="bench", policy="as configured", degraded=False
-    )
+        [released], turn, node="bench", policy="as configured", degraded=False
+    )[0]
 
 
 def _answer(rows: "_Rows") -> Work:
@@ -191,8 +191,8 @@ def _draft(hand: str) -> HandDraft:
         deck_root=deck.deck_root,
         seats_root=deck.seats_root,
         provenance=encode_provenance(
-            _released(), 0, node="bench", policy="as configured", degraded=False
-        ),
+            [_released()], 0, node="bench", policy="as configured", degraded=False
+        )[0],
         items=deck.encoded_items,
         seeds=_SEED,
         blinding=_KEY,

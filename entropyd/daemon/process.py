@@ -407,10 +407,14 @@ class Daemon:
             self.end(error)
 
     def _describe(
-        self, seeds: Sequence[GatedSeed], drawn_at_ns: int, *, batch: GatedBatch | None = None
-    ) -> bytes:
+        self,
+        draws: Sequence[Sequence[GatedSeed]],
+        drawn_at_ns: int,
+        *,
+        batch: GatedBatch | None = None,
+    ) -> list[bytes]:
         return encode_provenance(
-            seeds,
+            draws,
             drawn_at_ns,
             node=self._config.node.name,
             policy=self._gate.policy.describe(),

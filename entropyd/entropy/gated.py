@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from entropyd.entropy.credited import SourceSamples
 from entropyd.entropy.source import NoiseSourceInfo
@@ -33,8 +34,7 @@ class SourceFacts:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceUse:
+class SourceUse(NamedTuple):
     """What one source gave to one seed in one class. No secret.
 
     Attributes:

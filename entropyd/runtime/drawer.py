@@ -20,17 +20,21 @@ HANDS_A_PART = 128
 
 
 class Describe(Protocol):
-    """Makes the stored provenance of a draw."""
+    """Makes the stored provenance of draws."""
 
     def __call__(
-        self, seeds: Sequence[GatedSeed], drawn_at_ns: int, *, batch: GatedBatch | None = None
-    ) -> bytes:
-        """Return it for one hand.
+        self,
+        draws: Sequence[Sequence[GatedSeed]],
+        drawn_at_ns: int,
+        *,
+        batch: GatedBatch | None = None,
+    ) -> list[bytes]:
+        """Return it for each of several hands.
 
         Args:
-            seeds: what the gate released for each of its seeds.
+            draws: for each hand what the gate released for each of its seeds.
             drawn_at_ns: wall clock, nanoseconds since 1970.
-            batch: the batch that it was drawn in, if any.
+            batch: the batch that they were drawn in, if any.
         """
         ...
 
@@ -111,6 +115,7 @@ class Drawer:
         batch: GatedBatch | None = None,
     ) -> list[HandDraft]:
         wall_ns = self._wall_ns()
+        provenances = self._describe(samples, wall_ns, batch=batch)
         return [
             HandDraft(
                 tenant=order.tenant,
@@ -123,15 +128,15 @@ class Drawer:
                 commitment=deck.commitment,
                 deck_root=deck.deck_root,
                 seats_root=NO_SEATS_ROOT,
-                provenance=self._describe(seeds, wall_ns, batch=batch),
+                provenance=provenance,
                 items=deck.encoded_items,
                 seeds=b"".join(own.seeds),
                 blinding=own.blinding,
                 salt_key=own.salt_key,
                 drawn_at_ns=wall_ns,
             )
-            for order, own, seeds, deck in zip(
-                orders, drawn, samples, _open(orders, drawn), strict=True
+            for order, own, provenance, deck in zip(
+                orders, drawn, provenances, _open(orders, drawn), strict=True
             )
         ]
 

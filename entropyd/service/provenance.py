@@ -1,6 +1,7 @@
 """Where a draw's bits came from, as the answer tells it and the ledger keeps it."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 
 from google.protobuf import duration_pb2, timestamp_pb2
 
@@ -10,6 +11,7 @@ from entropyd.entropy.source import SourceKind
 from entropyd.entropy.source_state import SourceState
 from entropyd.rbg.conditioning import EntropyClass
 from entropyd.rbg.construction import OS_SAMPLE_BYTES, OS_SOURCE_ID
+from entropyd.service.fields import field, number_field
 from entropyd.v1 import types_pb2
 
 CLASSES = {
@@ -37,49 +39,57 @@ NOT_FOR_PLAY = frozenset({types_pb2.SOURCE_KIND_MOCK, types_pb2.SOURCE_KIND_REPL
 
 
 def encode_provenance(
-    seeds: Sequence[GatedSeed],
+    draws: Sequence[Sequence[GatedSeed]],
     drawn_at_ns: int,
     *,
     node: str,
     policy: str,
     degraded: bool,
     batch: GatedBatch | None = None,
-) -> bytes:
-    """Return the provenance of a draw, as it is stored and answered.
+) -> list[bytes]:
+    """Return the provenance of each of several draws, as it is stored and answered.
 
     What a source gave to several seeds of one draw is added up; the age is
     that of its oldest sample. Users are one entry, and none is named.
 
+    The bytes are those of the message `Provenance`, whose sources stand first:
+    they are joined from what is a draw's own and what all of them share.
+
     Args:
-        seeds: what the gate released for each seed.
+        draws: for each draw, what the gate released for each of its seeds.
         drawn_at_ns: wall clock, nanoseconds since 1970.
         node: name of the node.
         policy: the gate in force, in one line.
         degraded: whether a configured source did not count, or users were waived.
-        batch: the batch that the hand was drawn in; only its reseed has class `os`.
+        batch: the batch that all of them were drawn in; only its reseed has class `os`.
     """
-    sources = _add_up(use for seed in seeds for use in seed.uses)
-    shared: list[types_pb2.SourceUse] = []
-    if batch is None:
-        sources.append(_os_use(len(seeds)))
-    else:
-        shared = [*_add_up(batch.shared.uses), _os_use(1)]
     drawn_at = timestamp_pb2.Timestamp()
     drawn_at.FromNanoseconds(drawn_at_ns)
-    return types_pb2.Provenance(
-        sources=sources,
-        policy=policy,
-        construction=(
-            types_pb2.CONSTRUCTION_SINGLE if batch is None else types_pb2.CONSTRUCTION_BATCH
-        ),
-        batch_hands=0 if batch is None else len(batch.hands),
-        shared_sources=shared,
-        mock=any(source.kind in NOT_FOR_PLAY for source in (*sources, *shared)),
-        degraded=degraded,
-        node=node,
-        drawn_at=drawn_at,
-        seeds=len(seeds),
-    ).SerializeToString(deterministic=True)
+    shared = () if batch is None else (*_add_up([batch.shared]), _os_use(1))
+    construction = types_pb2.CONSTRUCTION_SINGLE if batch is None else types_pb2.CONSTRUCTION_BATCH
+
+    @cache
+    def rest(seeds: int, mock: bool) -> bytes:  # noqa: FBT001  two keys of a cache
+        return types_pb2.Provenance(
+            policy=policy,
+            construction=construction,
+            mock=mock or _has_mock(shared),
+            degraded=degraded,
+            node=node,
+            drawn_at=drawn_at,
+            seeds=seeds,
+            batch_hands=0 if batch is None else len(batch.hands),
+            shared_sources=[types_pb2.SourceUse.FromString(_use(use)) for use in shared],
+        ).SerializeToString(deterministic=True)
+
+    encoded = []
+    for seeds in draws:
+        uses = _add_up(seeds)
+        sources = [field(1, _use(use)) for use in uses]
+        if batch is None:
+            sources.append(field(1, _use(_os_use(len(seeds)))))
+        encoded.append(b"".join(sources) + rest(len(seeds), _has_mock(uses)))
+    return encoded
 
 
 def duration(nanoseconds: int) -> duration_pb2.Duration:
@@ -89,46 +99,63 @@ def duration(nanoseconds: int) -> duration_pb2.Duration:
     return message
 
 
-def _add_up(uses: Iterable[SourceUse]) -> list[types_pb2.SourceUse]:
+def _add_up(seeds: Sequence[GatedSeed]) -> list[SourceUse]:
     """Return one entry for each source and class, in the order in which they first appear."""
-    by_source: dict[tuple[str, str], types_pb2.SourceUse] = {}
-    ages: dict[tuple[str, str], int] = {}
-    for use in uses:
-        key = (use.entropy_class, use.source_id)
-        entry = by_source.get(key)
-        if entry is None:
-            by_source[key] = _first_use(use)
-        else:
-            entry.samples += use.samples
-            entry.credited_millibits += use.credited_millibits
-        ages[key] = max(ages.get(key, 0), use.oldest_age_ns)
-    for key, entry in by_source.items():
-        entry.age.FromNanoseconds(ages[key])
+    by_source: dict[tuple[str, str], SourceUse] = {}
+    for seed in seeds:
+        for use in seed.uses:
+            key = (use.entropy_class, use.source_id)
+            before = by_source.get(key)
+            by_source[key] = use if before is None else _sum(before, use)
     return list(by_source.values())
 
 
-def _first_use(use: SourceUse) -> types_pb2.SourceUse:
-    entry = types_pb2.SourceUse(
+def _sum(one: SourceUse, other: SourceUse) -> SourceUse:
+    return one._replace(
+        samples=one.samples + other.samples,
+        credited_millibits=one.credited_millibits + other.credited_millibits,
+        oldest_age_ns=max(one.oldest_age_ns, other.oldest_age_ns),
+    )
+
+
+def _os_use(seeds: int) -> SourceUse:
+    return SourceUse(
+        EntropyClass.OS,
+        OS_SOURCE_ID,
+        SourceKind.OS,
+        driver="",
+        serial="",
+        samples=OS_SAMPLE_BYTES * seeds,
+        credited_millibits=0,
+        oldest_age_ns=0,
+        health=None,
+    )
+
+
+def _has_mock(uses: Iterable[SourceUse]) -> bool:
+    return any(KINDS[use.kind] in NOT_FOR_PLAY for use in uses)
+
+
+def _use(use: SourceUse) -> bytes:
+    """Return a `SourceUse` message: what is the same for most draws, and between it the age."""
+    before, after = _around_age(use._replace(oldest_age_ns=0))
+    if use.entropy_class == EntropyClass.OS:
+        return before + after
+    seconds, nanos = divmod(use.oldest_age_ns, 1_000_000_000)
+    return before + field(7, number_field(1, seconds) + number_field(2, nanos)) + after
+
+
+@lru_cache(maxsize=1024)
+def _around_age(use: SourceUse) -> tuple[bytes, bytes]:
+    """Return the fields of a use that stand before and after its age."""
+    before = types_pb2.SourceUse(
         kind=KINDS[use.kind],
         driver=use.driver,
         serial=use.serial,
         samples=use.samples,
         credited_millibits=use.credited_millibits,
-        health=STATES[use.health],
-        source=use.source_id,
     )
-    _set_class(entry, EntropyClass(use.entropy_class))
-    return entry
-
-
-def _os_use(seeds: int) -> types_pb2.SourceUse:
-    entry = types_pb2.SourceUse(
-        kind=types_pb2.SOURCE_KIND_OS, samples=OS_SAMPLE_BYTES * seeds, source=OS_SOURCE_ID
-    )
-    _set_class(entry, EntropyClass.OS)
-    return entry
-
-
-def _set_class(entry: types_pb2.SourceUse, entropy_class: EntropyClass) -> None:
     # `class` is a keyword of Python, so the field cannot be named in the usual way.
-    setattr(entry, "class", CLASSES[entropy_class])
+    setattr(before, "class", CLASSES[EntropyClass(use.entropy_class)])
+    after = types_pb2.SourceUse(health=STATES[use.health], source=use.source_id)
+    return before.SerializeToString(), after.SerializeToString()

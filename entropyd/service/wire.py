@@ -5,9 +5,6 @@ the message of a batch takes four times as long as drawing the deck. All that
 differs between two hands is text and bytes of known length, so the bytes are
 joined from them. They are those that protobuf writes, field by field in
 ascending order: a test compares them for every kind of record.
-
-Spec: protobuf, "Encoding": a field is a tag, and for text, bytes and messages
-a length and that many bytes.
 """
 
 from collections.abc import Iterable
@@ -19,16 +16,14 @@ from entropyd.hands.commitment import ITEM_BYTES
 from entropyd.hands.rules import decode
 from entropyd.ledger.contract import HandRecord
 from entropyd.runtime.orders import Dealt
+from entropyd.service.fields import field, head, number_field
 from entropyd.v1 import types_pb2
 
 HASH_BYTES = 32
 
-# Tags of length-delimited fields: number << 3 | 2. Those up to 15 are one byte.
-_LENGTH_DELIMITED = 2
-_SEQUENCE = bytes([6 << 3])
-_REPLAYED = bytes([2 << 3, 1])
+_REPLAYED = number_field(2, 1)
 _COMMITMENT_HEAD, _DECK_ROOT_HEAD, _OPEN_HASH_HEAD = (
-    bytes([number << 3 | _LENGTH_DELIMITED, HASH_BYTES]) for number in (7, 8, 9)
+    head(number, HASH_BYTES) for number in (7, 8, 9)
 )
 
 
@@ -74,8 +69,7 @@ def shuffle(record: HandRecord) -> bytes:
             cards_text(cards).encode("ascii"),
             form.items_head,
             draft.items,
-            _SEQUENCE,
-            varint(record.sequence),
+            number_field(6, record.sequence),
             _COMMITMENT_HEAD,
             draft.commitment,
             _DECK_ROOT_HEAD,
@@ -86,28 +80,6 @@ def shuffle(record: HandRecord) -> bytes:
             field(11, draft.provenance),
         )
     )
-
-
-def field(number: int, payload: bytes) -> bytes:
-    """Return a field of text, bytes or a message, with a number of 1 to 15."""
-    return head(number, len(payload)) + payload
-
-
-# Few lengths occur: of ids, of decks, and of what a policy's sources are told in.
-@lru_cache(maxsize=4096)
-def head(number: int, size: int) -> bytes:
-    """Return what stands before the `size` bytes of a field."""
-    return bytes((number << 3 | _LENGTH_DELIMITED,)) + varint(size)
-
-
-def varint(value: int) -> bytes:
-    """Return an unsigned integer, seven bits a byte, the least significant first."""
-    encoded = bytearray()
-    while value > 127:
-        encoded.append(value & 127 | 128)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
 
 
 @dataclass(frozen=True, slots=True)

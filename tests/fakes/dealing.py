@@ -211,12 +211,16 @@ class Table:
         )
 
     def _describe(
-        self, seeds: Sequence[GatedSeed], drawn_at_ns: int, *, batch: GatedBatch | None = None
-    ) -> bytes:
-        self.described.append((seeds, drawn_at_ns))
+        self,
+        draws: Sequence[Sequence[GatedSeed]],
+        drawn_at_ns: int,
+        *,
+        batch: GatedBatch | None = None,
+    ) -> list[bytes]:
+        self.described += [(seeds, drawn_at_ns) for seeds in draws]
         policy = self.gate.policy.describe()
         return encode_provenance(
-            seeds, drawn_at_ns, node="test", policy=policy, degraded=False, batch=batch
+            draws, drawn_at_ns, node="test", policy=policy, degraded=False, batch=batch
         )
 
     def deliver(self, samples: int, *, source: str = "quantis") -> None:

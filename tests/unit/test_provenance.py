@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropyd.entropy.gate import GatedSeed, SourceUse
+from entropyd.entropy.gate import GatedBatch, GatedSeed, SourceUse
 from entropyd.entropy.gated import USER_KIND, USERS_SOURCE_ID, HoldReason
 from entropyd.entropy.source import SourceKind
 from entropyd.entropy.source_state import SourceState
@@ -39,9 +39,12 @@ def users(samples=300, millibits=249_000, age_ns=7 * MS) -> SourceUse:
 
 def provenance(*seeds, degraded=False) -> types_pb2.Provenance:
     gated = [GatedSeed((), (), (), tuple(uses)) for uses in seeds]
-    return types_pb2.Provenance.FromString(
-        encode_provenance(gated, DRAWN_AT_NS, node="dc1-a", policy="p=1", degraded=degraded)
+    [encoded] = encode_provenance(
+        [gated], DRAWN_AT_NS, node="dc1-a", policy="p=1", degraded=degraded
     )
+    message = types_pb2.Provenance.FromString(encoded)
+    assert message.SerializeToString(deterministic=True) == encoded
+    return message
 
 
 def rows(message) -> list[tuple[object, ...]]:
@@ -144,10 +147,35 @@ def test_the_same_draw_has_the_same_bytes():
     """They are stored once and answered as stored."""
     seeds = [GatedSeed((), (), (), (use(), users()))]
     encoded = [
-        encode_provenance(seeds, DRAWN_AT_NS, node="n", policy="p", degraded=False)
+        encode_provenance([seeds, seeds], DRAWN_AT_NS, node="n", policy="p", degraded=False)
         for _ in range(2)
     ]
     assert encoded[0] == encoded[1]
+    assert encoded[0][0] == encoded[0][1]
+
+
+def test_hands_of_a_batch_tell_their_own_and_what_they_share():
+    """The system's bytes are in what they share alone; a mock there is a mock of each."""
+    own = [GatedSeed((), (), (), (use(samples=number),)) for number in (54, 55)]
+    shared = GatedSeed((), (), (), (use(source="tty", kind=SourceKind.MOCK), users()))
+    batch = GatedBatch(shared, tuple(own))
+    encoded = encode_provenance(
+        [[seed] for seed in own], DRAWN_AT_NS, node="n", policy="p", degraded=True, batch=batch
+    )
+    messages = [types_pb2.Provenance.FromString(one) for one in encoded]
+    for message, one, samples in zip(messages, encoded, (54, 55), strict=True):
+        assert message.SerializeToString(deterministic=True) == one
+        assert [(types_pb2.SOURCE_CLASS_HARDWARE, "quantis", samples, 324_000, 5 * MS)] == rows(
+            message
+        )
+        assert ["tty", "users", "getrandom"] == [use.source for use in message.shared_sources]
+        assert (types_pb2.CONSTRUCTION_BATCH, 2, 1, True, True) == (
+            message.construction,
+            message.batch_hands,
+            message.seeds,
+            message.mock,
+            message.degraded,
+        )
 
 
 uses = st.builds(

@@ -11,7 +11,7 @@ from entropyd.hands.commitment import decode_items, encode_items
 from entropyd.hands.rules import Rules
 from entropyd.ledger.contract import HandRecord
 from entropyd.runtime.orders import Dealt
-from entropyd.service import wire
+from entropyd.service import fields, wire
 from entropyd.v1 import shuffle_service_pb2, types_pb2
 from tests.fakes.drafts import make_draft
 
@@ -95,4 +95,4 @@ def test_answers_are_what_protobuf_writes(record, replayed):
 def test_numbers_are_written_seven_bits_a_byte(value):
     """As in a field of a message that protobuf makes; 0 is left out there."""
     made = shuffle_service_pb2.Shuffle(sequence=value).SerializeToString()
-    assert made == (b"\x30" + wire.varint(value) if value else b"")
+    assert made == fields.number_field(6, value)
