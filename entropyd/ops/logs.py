@@ -32,6 +32,9 @@ REFUSAL_PERIOD_NS = 10 * 1_000_000_000
 # Reasons are codes of our own; this bounds a mistake.
 MAX_REASONS = 64
 
+# Of the compiled half of grpcio.
+GRPC_LOGGER = "grpc._cython.cygrpc"
+
 _NOT_LETTERS = re.compile(r"[^a-z]+")
 
 
@@ -48,6 +51,7 @@ def configure(*, level: str, json: bool, stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    logging.getLogger(GRPC_LOGGER).addFilter(_shows_no_metadata)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -81,6 +85,15 @@ def sounds_secret(key: str) -> bool:
     """Return whether one of the words of `key` is one of SECRET_WORDS."""
     lowered = key.lower()
     return lowered not in PUBLIC_KEYS and not SECRET_WORDS.isdisjoint(_NOT_LETTERS.split(lowered))
+
+
+def _shows_no_metadata(record: logging.LogRecord) -> bool:
+    """Whether a line of grpcio may be written: not the one that shows metadata that is no UTF-8.
+
+    It comes with a traceback for each call that brings some, from whoever likes
+    to fill the log, and shows the value, which can be a mistyped token.
+    """
+    return not str(record.msg).startswith("Invalid encoding on")
 
 
 class RefusalSummary:

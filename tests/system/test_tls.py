@@ -263,6 +263,10 @@ def test_an_address_off_the_loopback_never_speaks_plain_text(doors: Doors):
     with started(doors.daemon(CLIENTS)) as daemon:
         with Wire(daemon, f"127.0.0.1:{doors.tokens}") as plain:
             assert told(plain.shuffle, order("t", "h")).code is grpc.StatusCode.UNAVAILABLE
+        with doors.client(doors.certificates) as nameless:
+            assert refused(nameless.status).code is grpc.StatusCode.UNAVAILABLE
+        # Not a line, so that nobody can fill the log by knocking; all others are JSON.
+        assert len(log_lines(daemon)) == len(daemon.log.splitlines())
         assert daemon.terminate() == 0
     naked = 'tenant = "acme"\nroles = ["deal_all"]'
     text = daemon.config.replace(

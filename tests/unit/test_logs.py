@@ -9,6 +9,7 @@ import structlog
 
 from entropyd.errors import ConfigError
 from entropyd.ops.logs import (
+    GRPC_LOGGER,
     MAX_REASONS,
     REFUSAL_PERIOD_NS,
     RefusalSummary,
@@ -66,6 +67,16 @@ def test_foreign_records_take_the_same_way_out(lines):
     assert line["event"] == "connection x failed"
     assert line["logger"] == "grpc"
     assert "t0ps3cret" not in json.dumps(line)
+
+
+def test_what_grpc_says_of_metadata_that_is_no_text_is_not_written(lines):
+    """It shows the value, a mistyped token perhaps, and comes once a call."""
+    grpc_log = logging.getLogger(GRPC_LOGGER)
+    grpc_log.error("Invalid encoding on %s", b"Bearer t0ps3cret")
+    grpc_log.error("Unexpected [KeyError] raised by servicer method")
+    assert ["Unexpected [KeyError] raised by servicer method"] == [
+        line["event"] for line in lines()
+    ]
 
 
 def test_an_exception_is_one_line(lines):
