@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from bench import closed_loop, decks, health, kernels, ledger_size, open_loop, start
+from bench import closed_loop, decks, health, kernels, ledger_size, many, open_loop, start
 from bench.report import Report
 
 ROWS: dict[str, Callable[..., None]] = {
@@ -13,6 +13,7 @@ ROWS: dict[str, Callable[..., None]] = {
     "start": start.run,
     "closed": closed_loop.run,
     "decks": decks.run,
+    "many": many.run,
     "open": open_loop.run,
 }
 

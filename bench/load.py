@@ -7,6 +7,8 @@ that a figure which it limited can be seen.
     closed   N callers, each of whom calls again when it was answered
     open     arrivals of a Poisson process, whatever the answers do; latency
              counts from when a call was due, not from when it could be sent
+    batch    N callers of batches, each of whom calls again when it was answered
+    stream   N hands under way on each stream
 """
 
 import asyncio
@@ -24,6 +26,7 @@ from typing import Any
 import uvloop
 
 from bench.http2 import Connection, connect
+from bench.many_load import batches, streams
 from bench.process import cpu_s
 from bench.report import percentile
 from entropyd.v1 import shuffle_service_pb2, types_pb2
@@ -41,14 +44,15 @@ class Order:
     """What to do.
 
     Attributes:
-        kind: `closed` or `open`.
+        kind: `closed`, `open`, `batch` or `stream`.
         method: key of PATHS.
         target: "unix:/path".
         pid: the server, whose CPU time is taken at both ends of the measured time.
         name: begins the hands' ids; never the same twice on one ledger.
         seconds: for how long.
-        connections: how many connections share the calls.
-        in_flight: callers of a closed loop.
+        connections: how many connections share the calls, or how many streams there are.
+        in_flight: callers of a closed loop or of batches; hands under way on each stream.
+        hands: hands of a batch, or of a message of a stream.
         rate: arrivals a second of an open one.
         seed: of its arrival times.
         timeout_s: deadline of each call.
@@ -62,6 +66,7 @@ class Order:
     seconds: float
     connections: int = 4
     in_flight: int = 1
+    hands: int = 1
     rate: float = 0.0
     seed: int = 1
     timeout_s: int = 10
@@ -209,7 +214,12 @@ def _closed(connections: list[Connection], result: dict[str, float]) -> dict[str
     return result
 
 
-KINDS: dict[str, Callable[[Order], Any]] = {"closed": closed, "open": open_loop}
+KINDS: dict[str, Callable[[Order], Any]] = {
+    "closed": closed,
+    "open": open_loop,
+    "batch": batches,
+    "stream": streams,
+}
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ Spec: DESIGN 5, "Reservoir"; SP 800-90B, section 3.1.5 (credit per sample).
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from entropyd.entropy.credited import CreditedBlock, SourceSamples
@@ -102,7 +102,8 @@ class Plan:
     """A walk over the lanes in order of arrival that changes nothing.
 
     A draw needs several takes or none. Planning them first leaves nothing to
-    put back when the last one finds too little.
+    put back when the last one finds too little. A plan that found too little
+    once is not added to.
 
     Attributes:
         takes: for each amount what it would take, a source at most once, worth
@@ -142,6 +143,14 @@ class Plan:
             )
         )
         return True
+
+    def add_all(self, amounts: Sequence[int]) -> bool:
+        """Plan several more takes, or none of them; return which."""
+        takes, drops = len(self.takes), len(self.drops)
+        if all(self.add(amount) for amount in amounts):
+            return True
+        del self.takes[takes:], self.drops[drops:]
+        return False
 
     def _advance(self, cursor: _Cursor, count: int, size: int) -> None:
         self.drops.append((cursor.lane, count))
@@ -249,6 +258,22 @@ class Reservoir:
             The plan, whose takes may be used after `commit`; None if there is
             too little for all of them.
         """
+        plan = self.plan_most([amounts], now_ns, current_credit)
+        return plan if len(plan.takes) == len(amounts) else None
+
+    def plan_most(
+        self, groups: Iterable[Sequence[int]], now_ns: int, current_credit: Mapping[str, int]
+    ) -> Plan:
+        """Find samples for as many groups of amounts as there are, oldest first, and spend none.
+
+        Args:
+            groups: amounts as for `plan`; all of a group, or none, and then none of the next.
+            now_ns: monotonic time, in nanoseconds.
+            current_credit: millibits a sample of each source now.
+
+        Returns:
+            The plan: the takes of the first groups, one after the other.
+        """
         self.expire(now_ns)
         plan = Plan(
             [
@@ -257,7 +282,10 @@ class Reservoir:
                 if lane.blocks and current_credit.get(source_id, 0) > 0
             ]
         )
-        return plan if all(plan.add(amount) for amount in amounts) else None
+        for amounts in groups:
+            if not plan.add_all(amounts):
+                break
+        return plan
 
     def commit(self, plan: Plan) -> None:
         """Spend what was planned. The plan must be the last, and nothing came between.

@@ -10,7 +10,7 @@ Seconds and bytes; `_total` on counters alone. The methods are safe to call
 from any thread and never block on anything but prometheus_client's own locks.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import prometheus_client
@@ -171,9 +171,15 @@ class GateMetrics:
         if waited_s is not None:
             self._wait.observe(waited_s)
 
-    def reseeded(self) -> None:
-        """Count a reseed of the DRBG."""
-        self._reseeds.inc()
+    def drew(self, outcome: str, waits_s: Sequence[float]) -> None:
+        """Count draws that ended together, with the time that each waited."""
+        self._draws.add(len(waits_s), outcome=outcome)
+        for wait_s in waits_s:
+            self._wait.observe(wait_s)
+
+    def reseeded(self, count: int = 1) -> None:
+        """Count reseeds of the DRBG."""
+        self._reseeds.inc(count)
 
     def instantiated(self, *, now: bool) -> None:
         """Note whether the DRBG can be drawn from."""

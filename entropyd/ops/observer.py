@@ -4,7 +4,7 @@ One line for a state that changes, none for a draw. Owned by the event loop's
 thread, like everything that calls it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from entropyd.entropy.gate import Hold
 from entropyd.ops.logs import RefusalSummary, StateChanges, get_logger
@@ -114,11 +114,10 @@ class Observer:
 
     # --- draws and calls -----------------------------------------------------
 
-    def drawn(self, waited_s: float, outcome: str, *, seeds: int) -> None:
-        """Note how a draw ended."""
-        self._metrics.gate.draw(outcome, waited_s=waited_s)
-        for _ in range(seeds):
-            self._metrics.gate.reseeded()
+    def drawn(self, outcome: str, *, waits_s: Sequence[float], reseeds: int) -> None:
+        """Note how draws ended."""
+        self._metrics.gate.drew(outcome, waits_s)
+        self._metrics.gate.reseeded(reseeds)
 
     def undrawn(self, outcome: str, *, lasted_s: float) -> None:
         """Note a call for a hand that ended without a draw of its own, and how long it lasted."""

@@ -33,9 +33,10 @@ class Tally:
             for choice in itertools.product(*((*allowed, OTHER) for allowed in values.values()))
         }
 
-    def add(self, **choice: str) -> None:
-        """Count one, for one value of each label."""
-        self._children[tuple(self._value(name, choice[name]) for name in self._names)].inc()
+    def add(self, count: int = 1, **choice: str) -> None:
+        """Count one, or so many, for one value of each label."""
+        labels = tuple(self._value(name, choice[name]) for name in self._names)
+        self._children[labels].inc(count)
 
     def _value(self, name: str, value: str) -> str:
         return value if value in self._known[name] else OTHER

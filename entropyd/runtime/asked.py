@@ -1,8 +1,8 @@
 """Hands that are asked for together and answered one by one: none waits for another.
 
 What a stream of hands is made of. A task for every hand would cost more than
-its draw; so the hands of a stream share a timer, and each is told by the
-callback of its own draw. Owned by the event loop's thread.
+its draw; so the hands of a stream share a timer, and each is told when
+its own draw is decided. Owned by the event loop's thread.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from entropyd.errors import EntropydError, ShuttingDownError
-from entropyd.ledger.contract import Outcome
 from entropyd.runtime.draws import Waiter
 from entropyd.runtime.orders import Dealt, DrawOrder
 from entropyd.runtime.steps import Steps, dealt_of
@@ -82,7 +81,7 @@ class Asked:
             if dealt is None:
                 waiter = self._steps.enqueue([asked.order])
                 self._waiting[waiter] = asked
-                waiter.future.add_done_callback(lambda done: self._decided(waiter, done))
+                waiter.listen(self._decided)
                 return
         except EntropydError as error:
             self._end(asked, error)
@@ -106,12 +105,12 @@ class Asked:
         else:
             self._end(asked, dealt)
 
-    def _decided(self, waiter: Waiter, done: "asyncio.Future[list[Outcome]]") -> None:
+    def _decided(self, waiter: Waiter) -> None:
         asked = self._waiting.pop(waiter, None)
         if asked is None:
             return  # told before: its time was over, or nobody listens
         try:
-            [outcome] = done.result()
+            [outcome] = waiter.outcomes()
             dealt = dealt_of(asked.order, outcome)
         except EntropydError as error:
             self._end(asked, error)

@@ -2,7 +2,7 @@
 
 Whoever asks for hands that were never drawn becomes a waiter here: one hand,
 or a batch that is drawn and recorded as one. The hands of a waiter are being
-drawn until its future is done, and nobody else may draw them meanwhile.
+drawn until it is decided, and nobody else may draw them meanwhile.
 
 Hands that are released in one turn of the loop are drawn together and handed
 to the writer together. A batch is released at once and drawn in parts, so that
@@ -12,7 +12,9 @@ Owned by the event loop's thread.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
+from itertools import compress, takewhile
 from typing import Protocol
 
 from entropyd.entropy.gate import Gate, GatedBatch, GatedSeed, Hold, HoldReason
@@ -23,8 +25,8 @@ from entropyd.runtime.orders import DrawOrder
 from entropyd.runtime.waiters import WaiterQueue
 
 # A turn of the loop draws this many hands before it lets readers, commits and callers run: about
-# 5 ms of work, far below the 50 ms that separate our answer from a caller's deadline.
-DRAWS_A_TURN = 64
+# 6 ms of work, far below the 50 ms that separate our answer from a caller's deadline.
+DRAWS_A_TURN = 128
 
 
 class HandWriter(Protocol):
@@ -35,7 +37,7 @@ class HandWriter(Protocol):
         """See `GroupCommitWriter.stalled_s`."""
         ...
 
-    def submit(self, drafts: Sequence[HandDraft]) -> "list[asyncio.Future[Outcome]]":
+    def submit(self, drafts: Sequence[HandDraft]) -> "asyncio.Future[list[Outcome]]":
         """See `GroupCommitWriter.submit`."""
         ...
 
@@ -43,8 +45,14 @@ class HandWriter(Protocol):
 class DrawObserver(Protocol):
     """Who counts. Called on the loop's thread; must not block."""
 
-    def drawn(self, waited_s: float, outcome: str, *, seeds: int) -> None:
-        """Note the end of a hand's draw: `recorded`, or `spent` if its id was taken meanwhile."""
+    def drawn(self, outcome: str, *, waits_s: Sequence[float], reseeds: int) -> None:
+        """Note the ends of draws: `recorded`, or `spent` if their ids were taken meanwhile.
+
+        Args:
+            outcome: of all of them.
+            waits_s: how long each was waited for.
+            reseeds: of the generator, for all of them.
+        """
         ...
 
 
@@ -55,33 +63,63 @@ class Waiter:
         tenant: whose hands.
         orders: the hands, at least one.
         batch: whether they share a reseed, and are one record.
+        seeds: how many seeds it takes; the reseed of a batch costs one.
         arrived_ns: since when it waits.
-        future: resolves to an outcome for each order, in order.
         drawn: the samples are spent. From here on nothing but the ledger ends
             it: the hands are on their way to being spent.
+        decided: it was recorded, or failed.
     """
 
-    __slots__ = ("arrived_ns", "batch", "drawn", "future", "orders", "tenant")
+    __slots__ = (
+        "_error",
+        "_listeners",
+        "_outcomes",
+        "arrived_ns",
+        "batch",
+        "decided",
+        "drawn",
+        "orders",
+        "seeds",
+        "tenant",
+    )
 
-    def __init__(
-        self,
-        orders: Sequence[DrawOrder],
-        *,
-        batch: bool,
-        arrived_ns: int,
-        future: "asyncio.Future[list[Outcome]]",
-    ) -> None:
+    def __init__(self, orders: Sequence[DrawOrder], *, batch: bool, arrived_ns: int) -> None:
         self.tenant = orders[0].tenant
         self.orders = orders
         self.batch = batch
+        self.seeds = sum([order.seeds for order in orders]) + batch
         self.arrived_ns = arrived_ns
-        self.future = future
         self.drawn = False
+        self.decided = False
+        self._outcomes: Sequence[Outcome] = ()
+        self._error: BaseException | None = None
+        self._listeners: list[Callable[[Waiter], None]] = []
 
-    @property
-    def seeds(self) -> int:
-        """How many seeds it takes; the reseed of a batch costs one."""
-        return sum(order.seeds for order in self.orders) + self.batch
+    def outcomes(self) -> Sequence[Outcome]:
+        """Return an outcome for each order, once it is decided.
+
+        Raises:
+            EntropydError: it failed.
+        """
+        if self._error is not None:
+            raise self._error
+        return self._outcomes
+
+    def listen(self, listener: "Callable[[Waiter], None]") -> None:
+        """Have `listener` called when it is decided: at that moment, in the order of listening."""
+        self._listeners.append(listener)
+
+    def ignore(self, listener: "Callable[[Waiter], None]") -> None:
+        """Have `listener` not called any more."""
+        with contextlib.suppress(ValueError):
+            self._listeners.remove(listener)
+
+    def decide(self, outcomes: Sequence[Outcome], error: BaseException | None = None) -> None:
+        """Tell everybody who listens what became of it. Called once."""
+        self.decided, self._outcomes, self._error = True, outcomes, error
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener(self)
 
 
 class Draws:
@@ -155,10 +193,7 @@ class Draws:
 
         None of its hands is being drawn by another waiter: who asks here has looked.
         """
-        loop = asyncio.get_running_loop()
-        waiter = Waiter(
-            orders, batch=batch, arrived_ns=self._clock_ns(), future=loop.create_future()
-        )
+        waiter = Waiter(orders, batch=batch, arrived_ns=self._clock_ns())
         for order in orders:
             self._drawing[order.tenant, order.hand] = waiter
         self._queue.add(waiter.tenant, waiter, len(orders))
@@ -170,7 +205,7 @@ class Draws:
         if not self._queue.discard(waiter.tenant, waiter):
             return
         self.undrawn_seeds -= waiter.seeds
-        self._fail(waiter, error)
+        self._fail([waiter], error)
 
     def dismiss(self, error: Callable[[], EntropydError]) -> None:
         """Send away everybody who still waits for the gate. Nothing of theirs was spent."""
@@ -183,13 +218,14 @@ class Draws:
         """Draw for as many waiters as the gate releases seeds for. Safe to call at any time."""
         released: list[tuple[Waiter, Sequence[GatedSeed]]] = []
         hands = 0
-        while hands < DRAWS_A_TURN and (one := self._release_next()) is not None:
-            waiter, samples = one
-            hands += len(waiter.orders)
-            if isinstance(samples, GatedBatch):
-                self._begin_batch(waiter, samples)
-            else:
-                released.append((waiter, samples))
+        while hands < DRAWS_A_TURN and (some := self._release_next(DRAWS_A_TURN - hands)):
+            for waiter, samples in some:
+                self._served(waiter)
+                hands += len(waiter.orders)
+                if isinstance(samples, GatedBatch):
+                    self._begin_batch(waiter, samples)
+                else:
+                    released.append((waiter, samples))
         if released:
             self._draw(released)
         if hands >= DRAWS_A_TURN and not self._pump_scheduled:
@@ -200,20 +236,40 @@ class Draws:
         self._pump_scheduled = False
         self.pump()
 
-    def _release_next(self) -> tuple[Waiter, Sequence[GatedSeed] | GatedBatch] | None:
-        """Return the first waiter that the gate has samples for; they are spent now."""
-        for waiter in self._queue.firsts():
+    def _served(self, waiter: Waiter) -> None:
+        self._queue.serve(waiter.tenant, waiter)
+        self.undrawn_seeds -= waiter.seeds
+        waiter.drawn = True
+
+    def _release_next(self, most: int) -> list[tuple[Waiter, Sequence[GatedSeed] | GatedBatch]]:
+        """Release for the first waiters that the gate has samples for: one, or a row of them."""
+        firsts = self._queue.firsts()
+        if len(firsts) == 1:
+            row = self._queue.row(firsts[0].tenant, most)
+            if len(row) > 1:
+                return self._release_row(row)
+        for waiter in firsts:
             released = self._release(waiter)
             if not isinstance(released, Hold):
-                self._queue.serve(waiter.tenant, waiter)
-                self.undrawn_seeds -= waiter.seeds
-                waiter.drawn = True
-                return waiter, released
+                return [(waiter, released)]
             # What a tenant's users owe is its own affair. All else that can be short is common to
             # all: whoever came after must not take it from a draw of many seeds that gathers it.
             if released.why is not HoldReason.USER_SHORT:
-                return None
-        return None
+                return []
+        return []
+
+    def _release_row(
+        self, row: Sequence[Waiter]
+    ) -> list[tuple[Waiter, Sequence[GatedSeed] | GatedBatch]]:
+        """Release for the waiters of the only tenant: those at the front that take one seed."""
+        singles = list(takewhile(lambda waiter: waiter.seeds == 1, row))
+        if not singles:
+            released = self._release(row[0])
+            return [] if isinstance(released, Hold) else [(row[0], released)]
+        seeds = self._gate.try_release_some(row[0].tenant, len(singles), self._clock_ns())
+        if isinstance(seeds, Hold):
+            return []
+        return [(waiter, (seed,)) for waiter, seed in zip(singles, seeds, strict=False)]
 
     def _release(self, waiter: Waiter) -> Sequence[GatedSeed] | GatedBatch | Hold:
         now_ns = self._clock_ns()
@@ -234,12 +290,12 @@ class Draws:
             drafts = self._drawer.drafts(
                 [(waiter.orders[0], samples) for waiter, samples in released]
             )
-            recordings = self._writer.submit(drafts)
+            recording = self._writer.submit(drafts)
         except Exception as error:  # noqa: BLE001  no draw of ours can fail, so the daemon ends
             self._break(waiters, error)
             return
-        for waiter, recording in zip(waiters, recordings, strict=True):
-            self._await(waiter, [recording])
+        reseeds = sum([waiter.seeds for waiter in waiters])
+        recording.add_done_callback(lambda done: self._recorded(waiters, done, reseeds))
 
     def _begin_batch(self, waiter: Waiter, released: GatedBatch) -> None:
         """Make the seeds of a batch now, in its turn, and draw it in the turns that follow."""
@@ -261,46 +317,60 @@ class Draws:
                 drafts += draw()
                 await asyncio.sleep(0)
             # One call, one commit: all hands of the batch are recorded, or none is.
-            recordings = self._writer.submit(drafts)
+            recording = self._writer.submit(drafts)
         except Exception as error:  # noqa: BLE001  as in `_draw`
             self._break([waiter], error)
             return
-        self._await(waiter, recordings)
+        recording.add_done_callback(lambda done: self._recorded([waiter], done, 1))
 
-    def _await(self, waiter: Waiter, recordings: "Sequence[asyncio.Future[Outcome]]") -> None:
-        # One commit resolves all of them before it calls anybody back.
-        recordings[-1].add_done_callback(lambda _: self._recorded(waiter, recordings))
-
-    def _recorded(self, waiter: Waiter, done: "Sequence[asyncio.Future[Outcome]]") -> None:
+    def _recorded(
+        self, waiters: Sequence[Waiter], done: "asyncio.Future[list[Outcome]]", reseeds: int
+    ) -> None:
         """The commit ended: answer from the records, or say that there may be none."""
-        errors = [recording.exception() for recording in done]
-        if errors[0] is not None:
+        error = done.exception()
+        if error is not None:
             self._on_unrecorded()
-            self._fail(waiter, errors[0])
+            self._fail(waiters, error)
             return
-        self._settle(waiter)
-        outcomes = [recording.result() for recording in done]
-        waited_s = (self._clock_ns() - waiter.arrived_ns) / 1e9
-        for order, outcome in zip(waiter.orders, outcomes, strict=True):
-            kind = "spent" if isinstance(outcome, AlreadySpent) else "recorded"
-            self._observer.drawn(waited_s, kind, seeds=order.seeds)
-        waiter.future.set_result(outcomes)
+        outcomes = done.result()
+        self._note(waiters, outcomes, reseeds)
+        first = 0
+        for waiter in waiters:
+            count = len(waiter.orders)
+            self._settle(waiter)
+            waiter.decide(outcomes[first : first + count])
+            first += count
+
+    def _note(self, waiters: Sequence[Waiter], outcomes: Sequence[Outcome], reseeds: int) -> None:
+        now_ns = self._clock_ns()
+        waits_s = [(now_ns - one.arrived_ns) / 1e9 for one in waiters for _ in one.orders]
+        spent = [isinstance(outcome, AlreadySpent) for outcome in outcomes]
+        if any(spent):
+            self._observer.drawn("spent", waits_s=list(compress(waits_s, spent)), reseeds=0)
+            waits_s = [wait for wait, gone in zip(waits_s, spent, strict=True) if not gone]
+        self._observer.drawn("recorded", waits_s=waits_s, reseeds=reseeds)
 
     def _break(self, waiters: Sequence[Waiter], error: Exception) -> None:
         """Nothing is drawn any more, for nobody: what failed is not tried again."""
         fatal = _fatal(error)
-        for waiter in waiters:
-            self._fail(waiter, fatal)
+        self._fail(waiters, fatal)
         self._on_broken(fatal)
 
-    def _fail(self, waiter: Waiter, error: BaseException) -> None:
-        self._settle(waiter)
-        waiter.future.set_exception(error)
-        waiter.future.exception()  # looked at: nobody may be left to await it
+    def _fail(self, waiters: Sequence[Waiter], error: BaseException) -> None:
+        """Fail every waiter, each with an error of its own: a shared one collects tracebacks."""
+        for number, waiter in enumerate(waiters):
+            self._settle(waiter)
+            waiter.decide((), error if number == 0 else _copy(error))
 
     def _settle(self, waiter: Waiter) -> None:
         for order in waiter.orders:
             self._drawing.pop((order.tenant, order.hand), None)
+
+
+def _copy(error: BaseException) -> BaseException:
+    copy = type(error)(str(error))
+    copy.__cause__ = error
+    return copy
 
 
 def _fatal(error: Exception) -> EntropydError:

@@ -204,7 +204,7 @@ class Steps:
         self._require_ledger()
         return self.draws.add(orders, batch=batch)
 
-    async def outcomes(self, waiter: Waiter, answer_by_ns: int) -> list[Outcome]:
+    async def outcomes(self, waiter: Waiter, answer_by_ns: int) -> Sequence[Outcome]:
         """Wait for a draw of this call's own.
 
         Raises:
@@ -216,11 +216,11 @@ class Steps:
         except asyncio.CancelledError:
             self.draws.give_up(waiter, ShuttingDownError("the caller hung up"))
             raise
-        if not waiter.future.done():
+        if not waiter.decided:
             error = self.out_of_time(waiter)
             self.draws.give_up(waiter, error)
             raise error
-        return waiter.future.result()
+        return waiter.outcomes()
 
     def doubt_ledger(self) -> None:
         """Ask the ledger before the next draw whether it can record."""
@@ -243,7 +243,7 @@ class Steps:
             await self._until_decided(other, answer_by_ns)
         finally:
             self._followers[tenant] -= 1
-        if not other.future.done():
+        if not other.decided:
             raise self.out_of_time(other)
 
     async def _until_decided(self, waiter: Waiter, answer_by_ns: int) -> None:
@@ -251,20 +251,22 @@ class Steps:
 
         As `asyncio.wait` with a timeout, in half of its time.
         """
+        if waiter.decided:
+            return
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
 
-        def wake(_decided: "asyncio.Future[list[Outcome]] | None" = None) -> None:
+        def wake(_decided: Waiter | None = None) -> None:
             if not over.done():
                 over.set_result(None)
 
-        waiter.future.add_done_callback(wake)
+        waiter.listen(wake)
         timer = loop.call_later(max(0, answer_by_ns - self.clock_ns()) / 1e9, wake)
         try:
             await over
         finally:
             timer.cancel()
-            waiter.future.remove_done_callback(wake)
+            waiter.ignore(wake)
 
     # --- what callers are told -----------------------------------------------------
 

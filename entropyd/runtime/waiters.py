@@ -8,6 +8,7 @@ loop's thread.
 """
 
 from collections import Counter, OrderedDict
+from itertools import islice
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -70,6 +71,10 @@ class WaiterQueue(Generic[T]):
     def firsts(self) -> list[T]:
         """Return the first waiter of every tenant, in the order of their turns."""
         return [next(iter(mine)) for mine in self._tenants.values()]
+
+    def row(self, tenant: str, most: int) -> list[T]:
+        """Return the first waiters of a tenant, at most so many, and leave them there."""
+        return list(islice(self._tenants.get(tenant, ()), most))
 
     def serve(self, tenant: str, waiter: T) -> None:
         """Take out a tenant's first waiter, and let the other tenants go before its next one."""

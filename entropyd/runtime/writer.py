@@ -65,10 +65,14 @@ class WriterStats:
     last_progress_ns: int
 
 
+# The outcomes of drafts that were handed over together.
+Answer = asyncio.Future[list[Outcome]]
+
+
 @dataclass(slots=True)
 class _Batch:
     drafts: list[HandDraft]
-    answers: list[asyncio.Future[Outcome]]
+    answers: list[tuple[Answer, int]]
     events: list[Event] = field(default_factory=list)
     health_states: dict[str, str] = field(default_factory=dict)
 
@@ -123,10 +127,10 @@ class GroupCommitWriter:
 
     # --- what the loop asks ----------------------------------------------------
 
-    def submit(self, drafts: Sequence[HandDraft]) -> list[asyncio.Future[Outcome]]:
+    def submit(self, drafts: Sequence[HandDraft]) -> Answer:
         """Hand over hands that were drawn together; they are recorded in one commit, or none is.
 
-        Cancelling a future does not recall its draft: the hand is spent.
+        Cancelling the future does not recall the drafts: the hands are spent.
 
         Args:
             drafts: at least one.
@@ -136,21 +140,21 @@ class GroupCommitWriter:
             LedgerError: the writer ended fatally. Nothing was spent.
 
         Returns:
-            For each draft a future that resolves when the ledger has confirmed it, and fails with
-            LedgerUnavailableError if the commit was not confirmed (discard the draft, look the
-            hand up before retrying), or with a fatal error.
+            A future that resolves to an outcome for each draft when the ledger has confirmed them,
+            and fails with LedgerUnavailableError if the commit was not confirmed (discard the
+            drafts, look the hands up before retrying), or with a fatal error.
         """
         if self._ended is not None:
             raise _copy(self._ended)
-        answers: list[asyncio.Future[Outcome]] = [self._loop.create_future() for _ in drafts]
+        answer: Answer = self._loop.create_future()
         self._queue.drafts += drafts
-        self._queue.answers += answers
+        self._queue.answers.append((answer, len(drafts)))
         alone, queued = self._in_flight() <= len(drafts), len(self._queue.drafts)
         if self._rule.arrived(time.monotonic_ns(), queued, came=len(drafts), alone=alone):
             self._commit_now()
         else:
             self._wait_for_quiet()
-        return answers
+        return answer
 
     def note(self, event: Event) -> None:
         """Remember an event with the next commit.
@@ -276,10 +280,12 @@ class GroupCommitWriter:
     def _confirmed(self, batch: _Batch, outcomes: Sequence[Outcome], took_ns: int) -> None:
         self._commits += 1
         self._rows += len(batch.drafts)
-        for answer, outcome in zip(batch.answers, outcomes, strict=True):
-            # Done already: the caller went away. Its hand is recorded all the same.
+        first = 0
+        for answer, count in batch.answers:
+            # Done already: the caller went away. Its hands are recorded all the same.
             if not answer.done():
-                answer.set_result(outcome)
+                answer.set_result(list(outcomes[first : first + count]))
+            first += count
         self._go_on(took_ns)
 
     def _failed(self, batch: _Batch, error: LedgerUnavailableError, took_ns: int) -> None:
@@ -379,9 +385,9 @@ class GroupCommitWriter:
         self._loop.call_soon_threadsafe(self._confirmed, batch, outcomes, took_ns)
 
 
-def _fail(answers: Sequence[asyncio.Future[Outcome]], error: EntropydError) -> None:
+def _fail(answers: Sequence[tuple[Answer, int]], error: EntropydError) -> None:
     """Fail every answer with an error of its own: a shared one would collect all tracebacks."""
-    for answer in answers:
+    for answer, _ in answers:
         if not answer.done():
             answer.set_exception(_copy(error))
 

@@ -71,43 +71,41 @@ class DirectWriter:
         self.refusal: Exception | None = None
         self._ledger = ledger
         self._drafts: set[tuple[str, str]] = set()
-        self._open: list[tuple[list[HandDraft], list[asyncio.Future[Outcome]]]] = []
+        self._open: list[tuple[list[HandDraft], asyncio.Future[list[Outcome]]]] = []
 
-    def submit(self, drafts: Sequence[HandDraft]) -> "list[asyncio.Future[Outcome]]":
+    def submit(self, drafts: Sequence[HandDraft]) -> "asyncio.Future[list[Outcome]]":
         if self.refusal is not None:
             raise self.refusal
         assert drafts, "no draft was handed over"
         loop = asyncio.get_running_loop()
-        answers: list[asyncio.Future[Outcome]] = [loop.create_future() for _ in drafts]
         for draft in drafts:
             key = draft.tenant, draft.hand
             assert key not in self._drafts, f"two drafts of {key} are on their way at once"
             self._drafts.add(key)
         self.submitted += drafts
-        group = list(drafts), answers
+        answer: asyncio.Future[list[Outcome]] = loop.create_future()
+        group = list(drafts), answer
         self._open.append(group)
         if not self.held:
             loop.call_soon(self._commit, group)
-        return answers
+        return answer
 
     def commit_all(self) -> None:
         for group in list(self._open):
             self._commit(group)
 
-    def _commit(self, group: "tuple[list[HandDraft], list[asyncio.Future[Outcome]]]") -> None:
-        drafts, answers = group
+    def _commit(self, group: "tuple[list[HandDraft], asyncio.Future[list[Outcome]]]") -> None:
+        drafts, answer = group
         self._open.remove(group)
         self._drafts -= {(draft.tenant, draft.hand) for draft in drafts}
-        assert not any(answer.done() for answer in answers), "an answer came before its commit"
+        assert not answer.done(), "an answer came before its commit"
         try:
             outcomes = self._ledger.commit(drafts)
         except EntropydError as error:
-            for answer in answers:
-                answer.set_exception(type(error)(str(error)))
+            answer.set_exception(error)
             asyncio.get_running_loop().call_later(RETRY_S, self._retry)
         else:
-            for answer, outcome in zip(answers, outcomes, strict=True):
-                answer.set_result(outcome)
+            answer.set_result(outcomes)
 
     def _retry(self) -> None:
         with contextlib.suppress(LedgerUnavailableError):
@@ -130,10 +128,11 @@ class CountingObserver:
         self.waits_s: list[float] = []
         self.lasted_s: dict[str, float] = {}
 
-    def drawn(self, waited_s: float, outcome: str, *, seeds: int) -> None:
-        self.draws[outcome] += 1
-        self.seeds += seeds
-        self.waits_s.append(waited_s)
+    def drawn(self, outcome: str, *, waits_s: Sequence[float], reseeds: int) -> None:
+        if waits_s:
+            self.draws[outcome] += len(waits_s)
+        self.seeds += reseeds
+        self.waits_s += waits_s
 
     def undrawn(self, outcome: str, *, lasted_s: float) -> None:
         self.calls[outcome] += 1

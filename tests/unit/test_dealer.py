@@ -573,16 +573,16 @@ def test_an_order_shows_no_claim():
 # --- turns ----------------------------------------------------------------------------
 
 
-def test_a_turn_draws_64_hands_and_lets_the_loop_go_on():
+def test_a_turn_draws_128_hands_and_lets_the_loop_go_on():
     """Readers, commits and callers get their turn before the rest is drawn."""
-    table = Table(max_waiters=150)
+    table = Table(max_waiters=300)
 
     async def scenario():
-        calls = tasks(*(table.call(f"h{n}") for n in range(150)))
+        calls = tasks(*(table.call(f"h{n}") for n in range(300)))
         await settle()
         table.writer.held = True
         drawn = []
-        table.feed(seeds=150)
+        table.feed(seeds=300)
         for _ in range(3):
             drawn.append(len(table.writer.submitted))
             await asyncio.sleep(0)
@@ -591,8 +591,8 @@ def test_a_turn_draws_64_hands_and_lets_the_loop_go_on():
         await settle()
         return drawn
 
-    assert 64 == DRAWS_A_TURN
-    assert [64, 128, 150] == play(table.clock, scenario)
+    assert 128 == DRAWS_A_TURN
+    assert [128, 256, 300] == play(table.clock, scenario)
 
 
 def test_tenants_are_drawn_for_in_turn():
@@ -991,7 +991,7 @@ def test_the_writers_outcome_is_what_a_commit_gave():
     async def scenario():
         table.feed()
         await table.call()
-        [answer] = table.writer.submit(table.writer.submitted[:1])
-        return await answer
+        [outcome] = await table.writer.submit(table.writer.submitted[:1])
+        return outcome
 
     assert isinstance(play(table.clock, scenario), AlreadySpent)

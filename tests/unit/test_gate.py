@@ -84,6 +84,39 @@ def held(gate, seeds=1, now=NOW):
     return hold
 
 
+# --- several draws at once -----------------------------------------------------------
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    samples=st.integers(0, 400),
+    users=st.integers(0, 12),
+    shortfall=st.sampled_from(UserShortfall),
+    most=st.integers(1, 6),
+)
+def test_several_draws_get_what_as_many_calls_would_get(samples, users, shortfall, most):
+    """The same seeds, the same hold of the first, and the same left over."""
+
+    def gate():
+        one = gate_with(samples=samples, user_shortfall=shortfall)
+        for number in range(users):
+            one.add_user_blob(TENANT, f"user-{number}", rich(number), NOW)
+        return one
+
+    together, apart = gate(), gate()
+    some = together.try_release_some(TENANT, most, NOW)
+    calls: list[GatedSeed] = []
+    while len(calls) < most and not isinstance(one := apart.try_release(TENANT, 1, NOW), Hold):
+        calls += one
+    if isinstance(some, Hold):
+        assert [] == calls
+        assert some == apart.check(TENANT, 1, NOW)
+    else:
+        assert calls == list(some)
+    assert apart.level_millibits(NOW) == together.level_millibits(NOW)
+    assert apart.user_millibits(TENANT, NOW) == together.user_millibits(TENANT, NOW)
+
+
 # --- batches -------------------------------------------------------------------------
 
 
