@@ -21,6 +21,10 @@ ENVIRONMENT = {
     "NOTIFY_SOCKET": "where the service manager is told how we are",
     "ENTROPYCTL_TARGET": "which daemon is asked",
     "ENTROPYCTL_CLAIM_KEY": "who may read a hand again; no input of a draw",
+    "ENTROPYCTL_CA": "whom entropyctl believes to be the daemon",
+    "ENTROPYCTL_CERT": "as whom entropyctl calls",
+    "ENTROPYCTL_KEY": "as whom entropyctl calls",
+    "ENTROPYCTL_TOKEN_FILE": "as whom entropyctl calls",
 }
 # Where the environment is handed on whole, and to whom.
 WHOLE = {"entropyd/daemon/process.py": "watchdog_limit_ns"}
