@@ -18,6 +18,8 @@ READY  := $(VENV)/.ready
 demo: $(READY)
 	$(BIN)/python -m entropyd.cli.demo
 
+# Namespaces, mounts and packages are an administrator's tools, which not every PATH has.
+test: export PATH := $(PATH):/usr/sbin:/sbin
 test: $(READY)
 	./tests/setup
 	$(BIN)/python -m pytest -n 2 --dist loadfile
