@@ -70,6 +70,7 @@ class MockDriver:
 
     def __init__(self, noise: Noise, *, rate: int, block_bytes: int) -> None:
         self.read_period_s = block_bytes / rate if rate else float(0)
+        self.nominal_rate = rate
         self._noise = noise
         self._rate = rate
         self._block_bytes = block_bytes

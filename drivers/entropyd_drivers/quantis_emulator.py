@@ -149,10 +149,11 @@ def create(options: Mapping[str, object]) -> QuantisDriver:
 def _create(options: Options) -> QuantisDriver:
     settings = QuantisSettings.from_options(options)
     control = options.text("control")
+    rate = options.whole("rate", DEFAULT_RATE, low=0, high=MAX_RATE)
     emulator = QuantisEmulator(
         settings.serial or DEFAULT_SERIAL,
         noise=_noise(options),
-        rate=options.whole("rate", DEFAULT_RATE, low=0, high=MAX_RATE),
+        rate=rate,
         tape=_tape(options),
         control=None if control is None else Path(control),
     )
@@ -162,6 +163,7 @@ def _create(options: Options) -> QuantisDriver:
         backend=lambda: emulator.backend,
         name=NAME,
         kind=SourceKind.REPLAY if is_replay else SourceKind.MOCK,
+        nominal_rate=rate,
     )
 
 

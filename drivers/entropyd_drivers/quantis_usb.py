@@ -19,7 +19,11 @@ from entropyd_drivers import usb_bus
 from entropyd_drivers.options import Options
 from entropyd_drivers.quantis_device import QuantisDevice
 from entropyd_drivers.quantis_requests import CONTROL_TIMEOUT_MS
-from entropyd_drivers.quantis_settings import KNOWN_OPTIONS, QuantisSettings
+from entropyd_drivers.quantis_settings import (
+    KNOWN_OPTIONS,
+    NOMINAL_BYTES_PER_S,
+    QuantisSettings,
+)
 
 NAME = "quantis-usb"
 
@@ -39,6 +43,7 @@ class QuantisDriver:
         backend: Callable[[], Any] = usb_bus.load_libusb,
         name: str = NAME,
         kind: SourceKind = SourceKind.HARDWARE,
+        nominal_rate: int = NOMINAL_BYTES_PER_S,
     ) -> None:
         """Keep what to open and how.
 
@@ -47,9 +52,11 @@ class QuantisDriver:
             backend: gives the pyusb backend; an emulator brings its own.
             name: entry-point name.
             kind: what stands behind that backend.
+            nominal_rate: bytes a second that it gives; 0 where it is not paced.
         """
         self.name = name
         self.kind = kind
+        self.nominal_rate = nominal_rate
         # Silence costs the read's timeout and then the status question's; the
         # flag is asked only when the status came in time.
         self.read_period_s = (settings.read_timeout_ms + 2 * CONTROL_TIMEOUT_MS) / 1000

@@ -125,6 +125,7 @@ class ReplayDriver:
     def __init__(self, recording: Recording, rate: int) -> None:
         self.sample_bits = recording.header.sample_bits
         self.read_period_s = recording.header.block_bytes / rate if rate else float(0)
+        self.nominal_rate = rate
         self._recording = recording
         self._rate = rate
 

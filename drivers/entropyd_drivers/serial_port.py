@@ -12,6 +12,7 @@ Options:
     dtr              raise DTR while open (true); many devices send only then
     block_bytes      bytes a read, 1 to 65536 (512)
     read_timeout_ms  longest wait for a whole block, 100 to 1500 (1000)
+    nominal_rate     bytes a second of a healthy device, 0 where not known (0)
 
 Serial ports have no serial number of their own. The stand-in is the name under
 /dev/serial/by-id that leads to the port, which udev makes from the USB serial
@@ -38,7 +39,7 @@ from entropyd_drivers import permissions
 from entropyd_drivers.options import Options
 
 NAME = "serial"
-KNOWN_OPTIONS = ("path", "baud", "dtr", "block_bytes", "read_timeout_ms")
+KNOWN_OPTIONS = ("path", "baud", "dtr", "block_bytes", "read_timeout_ms", "nominal_rate")
 
 BY_ID = Path("/dev/serial/by-id")
 MAX_BAUD = 12_000_000
@@ -54,6 +55,7 @@ class SerialSettings:
     dtr: bool = True
     block_bytes: int = 512
     read_timeout_ms: int = 1000
+    nominal_rate: int = 0
 
 
 class SerialDevice:
@@ -121,6 +123,7 @@ class SerialDriver:
 
     def __init__(self, settings: SerialSettings) -> None:
         self.read_period_s = settings.read_timeout_ms / 1000
+        self.nominal_rate = settings.nominal_rate
         self._settings = settings
 
     def open(self) -> SerialDevice:
@@ -161,6 +164,7 @@ def create(options: Mapping[str, object]) -> SerialDriver:
             dtr=table.flag("dtr", default=True),
             block_bytes=table.whole("block_bytes", 512, low=1, high=MAX_BLOCK_BYTES),
             read_timeout_ms=table.whole("read_timeout_ms", 1000, low=100, high=1500),
+            nominal_rate=table.whole("nominal_rate", 0, low=0, high=MAX_BAUD),
         )
     )
 

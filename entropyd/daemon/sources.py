@@ -71,6 +71,7 @@ def _plan(config: Config, source: Source) -> SourcePlan:
         sample_bits=driver.sample_bits,
         claimed_millibits=source.claim_millibits,
         claim_note=source.claim_note,
+        nominal_rate=driver.nominal_rate,
     )
     policy = HealthPolicy(
         intermittent_alpha_log2=source.alpha_log2.intermittent,

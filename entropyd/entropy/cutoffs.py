@@ -15,6 +15,8 @@ claims and alarms more often than alpha promises; it is kept for comparison.
 `tests/tools/cutoffs.py --check` recomputes every published and tabulated
 cutoff by another method.
 
+The cutoffs of our own tests are derived in their modules.
+
 Spec: SP 800-90B, sections 4.4.1 and 4.4.2.
 """
 
@@ -39,6 +41,15 @@ MIN_CLAIM_MILLIBITS = 100
 # SPEC: SP 800-90B 4.3 recommends 2**-20 to 2**-40 and allows less. 2**-100 is never.
 MAX_ALPHA_LOG2 = -20
 MIN_ALPHA_LOG2 = -100
+
+# The repeated-block test remembers at most so many windows, by fingerprints of so many bits.
+REMEMBERED_BLOCKS = 2048
+FINGERPRINT_BITS = 64
+_LOG2_2N = REMEMBERED_BLOCKS.bit_length()
+
+# Long enough to see a share of ones move by a fiftieth; 0.13 s of a Quantis, 6 s of a serial
+# generator; whole proportion windows.
+DRIFT_BLOCK = 65_536
 
 # 80 digits. p and q = 1 - p carry a relative error of 1e-75 at most (q loses under four digits to
 # cancellation, as p <= 2**-0.001). A term of the tail raises them to at most the 1024th power and
@@ -117,6 +128,33 @@ def lag_correlation_cutoff(min_entropy: Fraction, *, alpha_log2: int, window: in
     return min(window, 1 + critbinom(window, min_entropy, alpha_log2=alpha_log2))
 
 
+def repeated_block_cutoff(min_entropy: Fraction, *, alpha_log2: int, window: int) -> int:
+    """Return how many windows in a row must have come before, for the repeated-block test.
+
+    `ceil(log2(alpha) / log2(p))`, p = 2 N 2**-min(W H, 64); derived in `repeated_block`.
+    Arguments as `adaptive_proportion_cutoff`.
+    """
+    _check(min_entropy, alpha_log2)
+    one_in_bits = min(window * min_entropy, Fraction(FINGERPRINT_BITS)) - _LOG2_2N
+    return math.ceil(-alpha_log2 / one_in_bits)
+
+
+def bias_drift_cutoff(*, alpha_log2: int, sample_bits: int, block: int) -> int:
+    """Return by how many ones a block must differ, `ceil(b sqrt(N ln(2 / alpha)))`.
+
+    It follows from no claim; derived in `bias_drift`.
+
+    Args:
+        alpha_log2: base-2 logarithm of the false alarm probability per block, -100 to -20.
+        sample_bits: b, the width of a sample.
+        block: N, the length of a block, in samples.
+    """
+    _check(Fraction(sample_bits), alpha_log2)
+    square = _DECIMAL.multiply(_DECIMAL.ln(Decimal(2)), block * sample_bits**2 * (1 - alpha_log2))
+    # Irrational, so never a whole number that rounding could take for its neighbour.
+    return math.ceil(_DECIMAL.sqrt(square))
+
+
 def critbinom(trials: int, min_entropy: Fraction, *, alpha_log2: int) -> int:
     """Return the smallest k with P(X <= k) >= 1 - alpha, X binomial(trials, 2**-H).
 
@@ -179,12 +217,18 @@ class HealthCutoffs:
         repetition_count: cutoffs of the repetition count test.
         adaptive_proportion: cutoffs of the adaptive proportion test.
         lag_correlation: cutoffs of the lag test.
+        repeated_block: cutoffs of the repeated-block test, in windows.
+        bias_drift: cutoffs of the drift test, in ones.
+        drift_block: length of its block, in samples.
     """
 
     window: int
     repetition_count: LevelCutoffs
     adaptive_proportion: LevelCutoffs
     lag_correlation: LevelCutoffs
+    repeated_block: LevelCutoffs
+    bias_drift: LevelCutoffs
+    drift_block: int = DRIFT_BLOCK
 
 
 def cutoffs_for(
@@ -217,4 +261,15 @@ def cutoffs_for(
     rct = [repetition_count_cutoff(claim, alpha_log2=a) for a in alphas]
     apt = [adaptive_proportion_cutoff(claim, alpha_log2=a, window=window) for a in alphas]
     lag = [lag_correlation_cutoff(claim, alpha_log2=a, window=window) for a in alphas]
-    return HealthCutoffs(window, LevelCutoffs(*rct), LevelCutoffs(*apt), LevelCutoffs(*lag))
+    block = [repeated_block_cutoff(claim, alpha_log2=a, window=window) for a in alphas]
+    drift = [
+        bias_drift_cutoff(alpha_log2=a, sample_bits=sample_bits, block=DRIFT_BLOCK) for a in alphas
+    ]
+    return HealthCutoffs(
+        window,
+        LevelCutoffs(*rct),
+        LevelCutoffs(*apt),
+        LevelCutoffs(*lag),
+        LevelCutoffs(*block),
+        LevelCutoffs(*drift),
+    )

@@ -29,6 +29,7 @@ from entropyd.entropy.credited import CreditedBlock
 from entropyd.entropy.cutoffs import cutoffs_for
 from entropyd.entropy.health import Failure, HealthTests
 from entropyd.entropy.health_history import HealthHistory, HealthPolicy, LatchReason
+from entropyd.entropy.rate import RateWatch
 from entropyd.entropy.release import Release
 from entropyd.entropy.source import NoiseSourceInfo
 from entropyd.entropy.source_state import SourceState
@@ -109,6 +110,7 @@ class EntropySource:
         self._credited_total = 0
         self._last_good_ns: int | None = None
         self._release = Release(info, self.policy, self._cutoffs)
+        self._rate = RateWatch(info.source_id, info.nominal_rate)
         self._begin_stream()
 
     # --- what the owner tells it ---
@@ -121,6 +123,7 @@ class EntropySource:
         if self._is_open:
             self._interrupt()
         self._is_open = True
+        self._rate.begin(now_ns)
         self._note_state(now_ns)
 
     def on_lost(self, now_ns: int) -> None:
@@ -130,6 +133,7 @@ class EntropySource:
         held. The open window is lost with it; its counts go on.
         """
         self._is_open = False
+        self._rate.stop()
         self._interrupt()
         self._note_state(now_ns)
 
@@ -179,13 +183,14 @@ class EntropySource:
         """
         self._check(raw)
         self._samples_total += len(raw)
+        rate = self._rate.note(len(raw), now_ns)
         if self.history.latch is not None:
-            return FeedResult()
+            return FeedResult(rate=rate)
         if not self._pending:
             self._pending_since_ns = now_ns
-        result = self._judge(raw, now_ns)
+        blocks, alarms = self._judge(raw, now_ns)
         self._note_state(now_ns)
-        return result
+        return FeedResult(blocks, alarms, rate)
 
     # --- what others ask ---
 
@@ -245,6 +250,7 @@ class EntropySource:
             samples_assessed=self._release.samples_assessed,
             last_good_ns=self._last_good_ns,
             history=self.history,
+            rate=self._rate.rate,
         )
 
     # --- beginnings ---
@@ -277,7 +283,9 @@ class EntropySource:
                 " expected 0 or 1: check sample_bits of its driver"
             )
 
-    def _judge(self, raw: bytes, now_ns: int) -> FeedResult:
+    def _judge(
+        self, raw: bytes, now_ns: int
+    ) -> tuple[tuple[CreditedBlock, ...], tuple[HealthAlarm, ...]]:
         """Walk through windows and failures in the order of samples."""
         offset = self._tests.samples - len(self._pending)  # of data[0], as the tests count
         data = self._pending + raw
@@ -292,14 +300,14 @@ class EntropySource:
             alarms.append(self._alarm(failure, now_ns))
             if self.history.latch is not None:
                 self._pending = b""
-                return FeedResult(alarms=tuple(alarms))
+                return (), tuple(alarms)
         end = len(data) // self._window * self._window
         self._pass_windows(data[done:end], released)
         blocks = self._blocks(released, now_ns)
         if end:
             self._pending_since_ns = now_ns
         self._pending = data[end:]
-        return FeedResult(blocks, tuple(alarms))
+        return blocks, tuple(alarms)
 
     def _alarm(self, failure: Failure, now_ns: int) -> HealthAlarm:
         during_startup = self._release.phase is SourceState.STARTUP

@@ -95,6 +95,8 @@ class LatchReason(StrEnum):
 AlarmKind = tuple[HealthTest, Verdict]
 
 _KINDS: dict[str, AlarmKind] = {f"{t}-{v}": (t, v) for t in HealthTest for v in Verdict}
+# Every version writes these: a history without them is no history.
+_ALWAYS_THERE = frozenset(f"{t}-{v}" for t in ("rct", "apt", "lag") for v in Verdict)
 _NO_ALARMS: Mapping[AlarmKind, int] = MappingProxyType(dict.fromkeys(_KINDS.values(), 0))
 
 
@@ -190,9 +192,8 @@ class HealthHistory:
         fields = _fields(stored, set(HealthHistory().to_json()))
         if fields["version"] != 1:
             raise _damaged(f"version {fields['version']!r}; expected 1")
-        alarms = _fields(fields["alarms"], set(_KINDS))
         return HealthHistory(
-            alarms=MappingProxyType({k: _count(alarms[n], n) for n, k in _KINDS.items()}),
+            alarms=_alarms(fields["alarms"]),
             startup_failures=_count(fields["startup_failures"], "startup_failures"),
             resets=_count(fields["resets"], "resets"),
             reset_reason=_text(fields["reset_reason"]),
@@ -209,6 +210,17 @@ def _fields(stored: object, expected: set[str]) -> dict[str, object]:
     if not isinstance(stored, dict) or set(stored) != expected:
         raise _damaged(f"expected exactly the fields {sorted(expected)}")
     return stored
+
+
+def _alarms(stored: object) -> Mapping[AlarmKind, int]:
+    """Return the counts. An older entropyd had fewer tests: theirs never fired.
+
+    A newer one had more; after a rollback its counts are left out, and come back as 0.
+    """
+    if not isinstance(stored, dict) or not set(stored) >= _ALWAYS_THERE:
+        raise _damaged(f"expected counts of at least {sorted(_ALWAYS_THERE)}")
+    counts = {name: _count(count, str(name)) for name, count in stored.items()}
+    return MappingProxyType({kind: counts.get(name, 0) for name, kind in _KINDS.items()})
 
 
 def _count(value: object, name: str) -> int:

@@ -36,11 +36,10 @@ class LagCorrelation:
 
     def __init__(self, cutoffs: LevelCutoffs, window: int) -> None:
         """Start before the first sample of a stream."""
-        self._counts = {
-            lag: WindowCount(HealthTest.LAG_CORRELATION, cutoffs, window) for lag in LAGS
-        }
+        self._count = WindowCount(HealthTest.LAG_CORRELATION, cutoffs, window, rows=len(LAGS))
         self._buffer = np.empty(LAGS[-1] + _PART, np.uint8)
         self._end = 0  # of the samples in it, which are the last ones of the stream
+        self._hits: Hits = np.empty((len(LAGS), 0), np.bool_)  # of the last part; used again
 
     def feed(self, samples: Samples, first_index: int) -> list[Failure]:
         """Observe `samples`, at least one, the first of which has index `first_index`."""
@@ -48,8 +47,7 @@ class LagCorrelation:
         for start in range(0, len(samples), _PART):
             part = samples[start : start + _PART]
             self._append(part)
-            for lag, count in self._counts.items():
-                failures += count.feed(self._hits(part, lag), first_index + start)
+            failures += self._count.feed(self._hits_of(part), first_index + start)
         return failures
 
     def _append(self, part: Samples) -> None:
@@ -60,13 +58,15 @@ class LagCorrelation:
         self._buffer[self._end : self._end + len(part)] = part
         self._end += len(part)
 
-    def _hits(self, part: Samples, lag: int) -> Hits:
-        """Return one flag a sample of `part`, the newest in the buffer: equals that `lag` back."""
-        first = self._end - len(part)
-        # The first samples of a stream have nothing so far before them, and hit nothing.
-        missing = min(len(part), max(0, lag - first))
-        hits = np.empty(len(part), np.bool_)
-        hits[:missing] = False
-        past = self._buffer[first + missing - lag : self._end - lag]
-        np.equal(part[missing:], past, out=hits[missing:])
-        return hits
+    def _hits_of(self, part: Samples) -> Hits:
+        """Return for each lag one flag a sample of `part`: equals the one so far before it."""
+        if self._hits.shape[1] != len(part):
+            self._hits = np.empty((len(LAGS), len(part)), np.bool_)
+        first = self._end - len(part)  # where `part` begins in the buffer, as its newest
+        for hits, lag in zip(self._hits, LAGS, strict=True):
+            # The first samples of a stream have nothing so far before them, and hit nothing.
+            missing = min(len(part), max(0, lag - first))
+            hits[:missing] = False
+            past = self._buffer[first + missing - lag : self._end - lag]
+            np.equal(part[missing:], past, out=hits[missing:])
+        return self._hits

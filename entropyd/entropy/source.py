@@ -42,6 +42,8 @@ class NoiseSourceInfo:
             a bit, above 0 and at most 1000 * sample_bits. Configuration, never
             a measurement.
         claim_note: where the claim comes from, for auditors.
+        nominal_rate: samples a second that a healthy device gives, as its
+            driver knows; 0 where it does not.
     """
 
     source_id: str
@@ -50,6 +52,7 @@ class NoiseSourceInfo:
     sample_bits: int
     claimed_millibits: int
     claim_note: str
+    nominal_rate: int = 0
 
 
 class Device(Protocol):
@@ -90,12 +93,15 @@ class Driver(Protocol):
         sample_bits: width of their samples.
         read_period_s: the longest that `Device.read` and `open` block, in
             seconds; stopping a reader takes at most this long.
+        nominal_rate: samples a second that a healthy device gives; 0 where that
+            is not known. Only watched, never enforced.
     """
 
     name: str
     kind: SourceKind
     sample_bits: int
     read_period_s: float
+    nominal_rate: int
 
     def open(self) -> Device:
         """Find the device (by serial number where one is configured) and open it.

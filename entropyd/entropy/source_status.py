@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from entropyd.entropy.credited import CreditedBlock
 from entropyd.entropy.health import HealthTest, Verdict
 from entropyd.entropy.health_history import HealthHistory, LatchReason
+from entropyd.entropy.rate import Rate, RateChange
 from entropyd.entropy.source_state import SourceState
 
 
@@ -54,10 +55,12 @@ class FeedResult:
     Attributes:
         blocks: samples with credit, in order of delivery.
         alarms: what fired, in order.
+        rate: how fast samples come, where that changed; takes no credit.
     """
 
     blocks: tuple[CreditedBlock, ...] = ()
     alarms: tuple[HealthAlarm, ...] = ()
+    rate: RateChange | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ class SourceStatus:
         samples_assessed: how many samples that assessment looked at.
         last_good_ns: when credit was last released, monotonic nanoseconds; None if never.
         history: counts, latch and resets, kept over restarts.
+        rate: how fast samples come.
     """
 
     source_id: str
@@ -91,3 +95,4 @@ class SourceStatus:
     samples_assessed: int
     last_good_ns: int | None
     history: HealthHistory
+    rate: Rate = Rate.UNKNOWN

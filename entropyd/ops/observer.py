@@ -7,6 +7,7 @@ thread, like everything that calls it.
 from collections.abc import Callable, Sequence
 
 from entropyd.entropy.gate import Hold
+from entropyd.entropy.rate import Rate, RateChange
 from entropyd.ops.logs import RefusalSummary, StateChanges, get_logger
 from entropyd.ops.metrics import WAITING_OUTCOMES, Metrics
 from entropyd.runtime.reader import Report
@@ -75,6 +76,7 @@ class Observer:
             series.samples(new_samples, at_unix_s=self._wall_s())
         series.state(str(status.state))
         series.assessed(status.assessed_millibits or 0)
+        series.rate(str(status.rate))
         if report.fault:
             series.read_error(report.fault)
         if report.reopens > (before.reopens if before else 0):
@@ -84,12 +86,24 @@ class Observer:
                 series.credited(len(block.samples) * block.millibits_per_sample)
             for alarm in report.result.alarms:
                 self._alarmed(source_id, str(alarm.test), str(alarm.severity), alarm.sample_index)
+            self._note_rate(report.result.rate)
         self._states.note(
             f"source {source_id}",
             str(status.state),
             bad=str(status.state) in {"lost", "failed"},
             serial=report.serial,
             detail=report.detail,
+        )
+
+    def _note_rate(self, change: RateChange | None) -> None:
+        if change is None:
+            return
+        is_bad = change.rate in {Rate.SLOW, Rate.FAST}
+        if is_bad:
+            self._metrics.source(change.source_id).rate_alarm(str(change.rate))
+        detail = f"{change.samples_per_s} samples/s of nominal {change.nominal_per_s}"
+        self._states.note(
+            f"rate of {change.source_id}", str(change.rate), bad=is_bad, detail=detail
         )
 
     def _alarmed(self, source_id: str, test: str, severity: str, sample_index: int) -> None:

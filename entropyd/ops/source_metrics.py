@@ -9,6 +9,8 @@ from entropyd.ops.series import States, Tally
 
 SOURCE_STATES = ("lost", "startup", "assessing", "healthy", "failed")
 SEVERITIES = ("intermittent", "permanent")
+RATES = ("unknown", "steady", "slow", "fast")
+RATE_ALARMS = ("slow", "fast")
 READ_FAULTS = ("SOURCE_ABSENT", "SOURCE_PROTOCOL", "SOURCE_TIMEOUT")
 
 
@@ -22,6 +24,8 @@ class SourceMetrics:
         self._credited = family.credited.labels(source=source)
         self._assessed = family.assessed.labels(source=source)
         self._alarms = Tally(family.alarms, {"test": tests, "severity": SEVERITIES}, source=source)
+        self._rate = States(family.rate, "state", RATES, source=source)
+        self._rate_alarms = Tally(family.rate_alarms, {"kind": RATE_ALARMS}, source=source)
         self._reopens = family.reopens.labels(source=source)
         self._faults = Tally(family.faults, {"kind": READ_FAULTS}, source=source)
         self._restarts = family.restarts.labels(source=source)
@@ -47,6 +51,14 @@ class SourceMetrics:
     def alarm(self, test: str, severity: str) -> None:
         """Count a health alarm."""
         self._alarms.add(test=test, severity=severity)
+
+    def rate(self, rate: str) -> None:
+        """Note how fast samples come, one of RATES."""
+        self._rate.set(rate)
+
+    def rate_alarm(self, rate: str) -> None:
+        """Count that samples began to come too slowly or too fast, one of RATE_ALARMS."""
+        self._rate_alarms.add(kind=rate)
 
     def reopened(self) -> None:
         """Count a device that was opened again after a loss."""
@@ -86,6 +98,12 @@ class _SourceFamily:
             "source_assessed_min_entropy_bits", "Assessed bits a sample; 0 before the first."
         )
         self.alarms = counter("health_alarms_total", "Health test alarms.", "test", "severity")
+        self.rate = gauge(
+            "source_rate_state", "1 for how fast samples come, beside the nominal rate.", "state"
+        )
+        self.rate_alarms = counter(
+            "rate_alarms_total", "Samples began to come too slowly or too fast.", "kind"
+        )
         self.reopens = counter("source_reopens_total", "Devices opened again after a loss.")
         self.faults = counter("source_read_errors_total", "Failed opens and reads.", "kind")
         self.restarts = counter("reader_restarts_total", "Reader threads that were replaced.")
@@ -108,4 +126,5 @@ def make_source_metrics(
         family.claimed.labels(source=source).set(claimed_millibits / MILLIBITS_PER_BIT)
         sources[source] = SourceMetrics(family, source, tests)
         sources[source].state("lost")
+        sources[source].rate("unknown")
     return sources

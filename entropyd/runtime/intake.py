@@ -11,6 +11,7 @@ from typing import Protocol
 
 from entropyd.entropy.entropy_source import HealthAlarm
 from entropyd.entropy.gate import Gate, Hold, SourceFacts
+from entropyd.entropy.rate import Rate, RateChange
 from entropyd.entropy.source import NoiseSourceInfo
 from entropyd.ledger.contract import Event, EventKind
 from entropyd.rbg.construction import (
@@ -103,6 +104,8 @@ class Intake:
         self._gate.set_source(report.source_id, self._facts(report))
         for alarm in alarms:
             self._note_alarm(report, alarm)
+        if report.result is not None:
+            self._note_rate(report, report.result.rate)
         if alarms or previous is None or previous.status.history != report.status.history:
             self._store.store_health(report.source_id, json.dumps(report.status.history.to_json()))
         self._observer.reported(report)
@@ -158,6 +161,19 @@ class Intake:
         )
         if alarm.latch is not None:
             self._note(EventKind.HEALTH_LATCH, report, latch=str(alarm.latch))
+
+    def _note_rate(self, report: Report, change: RateChange | None) -> None:
+        """Remember that samples came too slowly or too fast; it takes no credit."""
+        if change is None or change.rate not in {Rate.SLOW, Rate.FAST}:
+            return
+        self._note(
+            EventKind.HEALTH_ALARM,
+            report,
+            test="rate",
+            severity=str(change.rate),
+            samples_per_s=change.samples_per_s,
+            nominal_per_s=change.nominal_per_s,
+        )
 
     def _note(self, kind: EventKind, report: Report, **detail: str | int) -> None:
         text = json.dumps({**detail, "serial": report.serial})

@@ -64,6 +64,7 @@ class DriverContract:
         assert rig.driver.kind in set(SourceKind)
         assert rig.driver.sample_bits in {1, 8}
         assert 0 <= rig.driver.read_period_s < 2, "a loss must show within 2 s"
+        assert rig.driver.nominal_rate >= 0
 
     def test_serial_is_an_id(self, rig: Rig):
         """The serial number travels in receipts: printable ASCII, at most 128."""

@@ -121,3 +121,20 @@ NOT_POSSIBLE = {
     ("serial", 15): "the port hangs up: F21",
     ("serial", 20): "no libusb",
 }
+
+
+# Who sees what the drivers deliver: the health tests that fire, `assessment` where the estimate
+# falls below the claim of a Quantis, `rate`; nobody where what is left is still worth the claim.
+SEEN_BY: dict[str, set[str]] = {
+    "F16:zeros": {"rct", "apt", "lag", "repeated-block", "drift", "assessment"},
+    "F16:ones": {"rct", "apt", "lag", "repeated-block", "drift", "assessment"},
+    "F16:packet": {"lag", "repeated-block", "assessment"},
+    "F16:lag": {"lag", "assessment"},
+    "F17:small": set(),  # 7.99 bits a byte
+    "F17:large": {"drift", "assessment"},
+    "F18": {"assessment"},  # the same 16 bits in each packet
+    "F19:drop": {"rate"},
+    "F19:burst": set(),  # the mean rate is the nominal one
+    "F21:text": {"apt", "drift", "assessment"},
+    "F21:samples": set(),  # six of eight bits
+}

@@ -9,6 +9,7 @@ from tests.drivers.expected import (
     FAULTS_OF_THE_LIST,
     NOT_POSSIBLE,
     QUANTIS,
+    SEEN_BY,
     SERIAL,
     Outcome,
 )
@@ -47,9 +48,17 @@ def cell(driver: str, number: int) -> str:
     if not played:
         return f"not possible: {NOT_POSSIBLE[driver, number]}"
     return "; ".join(
-        f"{variant} {word(reading)} / {word(opening)}".lstrip()
+        f"{variant} {word(reading)} / {word(opening)}".lstrip() + seen(f"F{number}:{variant}")
         for variant, (reading, opening) in played.items()
     )
+
+
+def seen(spec: str) -> str:
+    """Return who sees what is delivered in spite of a fault."""
+    tests = SEEN_BY.get(spec.rstrip(":"))
+    if tests is None:
+        return ""
+    return f" (seen by {', '.join(sorted(tests))})" if tests else " (worth its claim)"
 
 
 def rows() -> list[tuple[str, ...]]:

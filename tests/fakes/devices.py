@@ -65,6 +65,7 @@ class ScriptedDriver:
     ) -> None:
         self.serial = serial
         self.read_period_s = read_period_s
+        self.nominal_rate = 0
         self.sample_bits = sample_bits
         self.sins: list[str] = []
         self.silent = threading.Event()

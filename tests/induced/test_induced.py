@@ -1,23 +1,22 @@
 """Every induced failure fires where its file says, whole, split and byte by byte."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from importlib.resources import files
 
 import pytest
 
-from entropyd.entropy.entropy_source import CreditedBlock, EntropySource, HealthAlarm, HealthPolicy
 from entropyd.entropy.health import HealthTest, Verdict
-from entropyd.entropy.source import NoiseSourceInfo, SourceKind
-from tests.fakes.noise import noise
+from entropyd.entropy.induced.script import Replay, Script, parse_script, whole
+from entropyd.errors import SelfTestError
 
-FILES = sorted(Path(__file__).parent.glob("*.txt"))
-POLICY = HealthPolicy(first_assessment_samples=2048, assessment_window_samples=8192)
-
-Cut = Callable[[bytes], Iterator[bytes]]
-
-
-def whole(samples: bytes) -> Iterator[bytes]:
-    yield samples
+SCRIPTS = {
+    path.name.removesuffix(".txt"): parse_script(path.name, path.read_text())
+    for path in files("entropyd.entropy.induced").iterdir()
+    if path.name.endswith(".txt")
+}
+NAMES = sorted(SCRIPTS)
+# A test of samples looks at them however they come; a stretch this long is cut so at its begin.
+BYTEWISE = 8192
 
 
 def split(samples: bytes) -> Iterator[bytes]:
@@ -30,122 +29,63 @@ def split(samples: bytes) -> Iterator[bytes]:
 
 
 def byte_by_byte(samples: bytes) -> Iterator[bytes]:
-    for sample in samples:
+    for sample in samples[:BYTEWISE]:
         yield bytes([sample])
-
-
-def script_of(path: Path) -> tuple[str, list[list[str]]]:
-    """Return the paragraph and the lines of words of an induced failure."""
-    paragraph, _, script = path.read_text().partition("\n\n")
-    return paragraph, [line.split() for line in script.splitlines()]
-
-
-class Replay:
-    """Carries out a script against the production machine. One method a line; see README.md."""
-
-    def __init__(self, script: list[list[str]], cut: Cut) -> None:
-        word, bits, claim = script[0]
-        assert word == "source"
-        self.bits = int(bits)
-        info = NoiseSourceInfo(
-            "induced", "replay", SourceKind.REPLAY, self.bits, int(claim), "README.md"
-        )
-        self.source = EntropySource(info, POLICY)
-        self.cut = cut
-        self.waiting = b""
-        self.alarms: list[HealthAlarm] = []
-        self.expected = 0
-        self.held: list[CreditedBlock] = []
-        self.run(script[1:])
-
-    def run(self, script: list[list[str]]) -> None:
-        for word, *rest in script:
-            if word in {"noise", "repeat", "cycle"}:
-                self.waiting += getattr(self, word)(*rest)
-                continue
-            # Neighbouring lines of samples are one stretch: "whole" means all of it in one call.
-            self.feed(self.waiting)
-            self.waiting = b""
-            getattr(self, "do_" + word.replace("-", "_"))(*rest)
-        assert self.waiting == b"", "the script ends with samples that nothing is expected of"
-        self.do_silent()
-
-    def feed(self, samples: bytes) -> None:
-        for piece in self.cut(samples) if samples else ():
-            result = self.source.feed(piece, 0)
-            if result.alarms:
-                self.held.clear()
-            self.held += result.blocks
-            self.alarms += result.alarms
-
-    def noise(self, samples: str, *label: str) -> bytes:
-        stream = noise(int(samples), " ".join(label))
-        return stream if self.bits == 8 else bytes(sample & 1 for sample in stream)
-
-    @staticmethod
-    def repeat(sample: str, times: str) -> bytes:
-        return bytes.fromhex(sample) * int(times)
-
-    @staticmethod
-    def cycle(samples: str, times: str) -> bytes:
-        return bytes.fromhex(samples) * int(times)
-
-    def do_open(self) -> None:
-        self.source.on_opened(0)
-
-    def do_lost(self) -> None:
-        self.source.on_lost(0)
-        self.held.clear()
-
-    def do_reset(self, *reason: str) -> None:
-        self.source.reset(0, " ".join(reason))
-
-    def do_alarm(self, test: str, severity: str, index: str) -> None:
-        told = [(a.test, a.severity, a.sample_index) for a in self.alarms[self.expected :]]
-        assert (HealthTest(test), Verdict(severity), int(index)) in told[:1], told
-        self.expected += 1
-
-    def do_silent(self) -> None:
-        assert self.alarms[self.expected :] == []
-
-    def do_state(self, state: str) -> None:
-        assert str(self.source.state) == state
-
-    def do_credited(self, samples: str) -> None:
-        assert sum(len(block.samples) for block in self.held) == int(samples)
-
-    def do_failed_startups(self, count: str) -> None:
-        assert self.source.history.startup_failures == int(count)
-
-    def do_latch(self, reason: str) -> None:
-        assert str(self.source.history.latch) == reason
+    for start in range(BYTEWISE, len(samples), 509):
+        yield samples[start : start + 509]
 
 
 @pytest.mark.parametrize("cut", [whole, split, byte_by_byte], ids=lambda cut: cut.__name__)
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_it_fires_where_its_file_says(path, cut):
+@pytest.mark.parametrize("name", NAMES)
+def test_it_fires_where_its_file_says(name, cut):
     """The paragraph's alarms at the paragraph's samples, and no others."""
-    _, script = script_of(path)
-    assert Replay(script, cut).alarms != []
-
-
-def alarm_lines(path):
-    _, script = script_of(path)
-    return [tuple(rest) for word, *rest in script if word == "alarm"]
+    replay = Replay(SCRIPTS[name], cut)
+    assert replay.alarms or replay.rates
 
 
 def test_every_test_and_severity_has_a_file_of_its_own():
     """Of bytes and of bits; and its file makes it fire twice, so that it is alive afterwards."""
-    stems = {path.stem: path for path in FILES}
     for prefix in ("", "bits-"):
         for test in HealthTest:
             for severity in Verdict:
-                kinds = [line[:2] for line in alarm_lines(stems[f"{prefix}{test}-{severity}"])]
+                kinds = [alarm[:2] for alarm in SCRIPTS[f"{prefix}{test}-{severity}"].alarms()]
                 assert kinds.count((str(test), str(severity))) == 2
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_paragraph_names_the_first_sample_that_fires(path):
-    """Readers can rely on the prose: it gives the index that the script expects."""
-    paragraph, _ = script_of(path)
-    assert alarm_lines(path)[0][2] in {word.strip(",.;:") for word in paragraph.split()}
+@pytest.mark.parametrize("kind", ["slow", "fast"])
+def test_every_rate_has_a_file_that_reports_it_twice(kind):
+    assert [alarm[1] for alarm in SCRIPTS[f"rate-{kind}"].alarms()].count(kind) == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_paragraph_names_the_first_sample_that_fires(name):
+    """Readers can rely on the prose: it gives the index, or the rate, that the script expects."""
+    script = SCRIPTS[name]
+    alarms = [alarm for alarm in script.alarms() if alarm[1] != "steady"]
+    assert alarms[0][2] in {word.strip(",.;:") for word in script.paragraph.split()}
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ("open\nnoise 3072 x\nalarm rct intermittent 5\nsilent", "command 4: expected ('rct', "),
+        ("open\nrepeat 5a 8\nsilent", "expected silence, found ['rct']"),
+        ("open\nnoise 3072 x\nstate failed", "expected failed, found healthy"),
+        ("open\nnoise 3584 x\ncredited 0", "expected 0 credited, found 512"),
+        ("open\nnoise 10 x", "expected nothing more"),
+        ("open\nlatch permanent-failure", "expected permanent-failure, found None"),
+        ("open\nrate slow 1", "expected ('slow', '1'), found []"),
+        ("open\nfailed-startups 1", "expected 1 failed start-ups, found 0"),
+    ],
+)
+def test_what_is_not_as_a_script_says_is_said(lines, text):
+    """A replay that could not fail would show nothing."""
+    script = parse_script("a.txt", f"A paragraph.\n\nsource 8 6000\n{lines}")
+    with pytest.raises(SelfTestError) as caught:
+        Replay(script)
+    assert text in str(caught.value)
+
+
+def test_a_script_is_a_value():
+    first = parse_script("a.txt", "Prose,\nmore.\n\nsource 8 6000\nopen\n")
+    assert Script("a.txt", "Prose,\nmore.", (("source", "8", "6000"), ("open",))) == first

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import subprocess
 import sys
 from fractions import Fraction
@@ -16,8 +17,10 @@ from entropyd.entropy.cutoffs import (
     LevelCutoffs,
     adaptive_proportion_cutoff,
     adaptive_proportion_cutoff_as_printed,
+    bias_drift_cutoff,
     critbinom,
     cutoffs_for,
+    repeated_block_cutoff,
     repetition_count_cutoff,
 )
 from entropyd.errors import ConfigError, InternalError
@@ -78,19 +81,46 @@ def test_the_cutoffs_of_a_quantis():
     cutoffs = cutoffs_for(
         6000, sample_bits=8, intermittent_alpha_log2=-40, permanent_alpha_log2=-60
     )
-    assert (
-        HealthCutoffs(512, LevelCutoffs(8, 11), LevelCutoffs(36, 45), LevelCutoffs(35, 44))
-        == cutoffs
+    expected = HealthCutoffs(
+        window=512,
+        repetition_count=LevelCutoffs(8, 11),
+        adaptive_proportion=LevelCutoffs(36, 45),
+        lag_correlation=LevelCutoffs(35, 44),
+        repeated_block=LevelCutoffs(1, 2),
+        bias_drift=LevelCutoffs(10_918, 13_318),
+        drift_block=65_536,
     )
+    assert expected == cutoffs
 
 
 def test_the_cutoffs_of_bits():
     """Nine tenths of a bit: window 1024; 46 and 662 stand in the table."""
     cutoffs = cutoffs_for(900, sample_bits=1, intermittent_alpha_log2=-40, permanent_alpha_log2=-60)
-    assert (
-        HealthCutoffs(1024, LevelCutoffs(46, 68), LevelCutoffs(662, 688), LevelCutoffs(661, 688))
-        == cutoffs
+    expected = HealthCutoffs(
+        window=1024,
+        repetition_count=LevelCutoffs(46, 68),
+        adaptive_proportion=LevelCutoffs(662, 688),
+        lag_correlation=LevelCutoffs(661, 688),
+        repeated_block=LevelCutoffs(1, 2),
+        bias_drift=LevelCutoffs(1365, 1665),
+        drift_block=65_536,
     )
+    assert expected == cutoffs
+
+
+@settings(max_examples=40, deadline=None)
+@given(claim=st.integers(100, 8000), alpha=st.integers(-100, -20), bits=st.sampled_from([1, 8]))
+def test_the_cutoffs_of_our_own_tests_keep_their_budget(claim, alpha, bits):
+    """With one window less, or one one less, the bound of a false alarm is above alpha."""
+    window = 1024 if bits == 1 else 512
+    h = Fraction(claim, 1000)
+    windows = repeated_block_cutoff(h, alpha_log2=alpha, window=window)
+    log2_p = 12 - min(window * h, Fraction(64))
+    assert windows * log2_p <= alpha < (windows - 1) * log2_p
+    ones = bias_drift_cutoff(alpha_log2=alpha, sample_bits=bits, block=65_536)
+    bound = [1 - t**2 / (65_536 * bits**2 * math.log(2)) for t in (ones, ones - 1)]
+    assert bound[0] <= alpha + 1e-9
+    assert alpha - 1e-9 <= bound[1]
 
 
 def test_the_cap_keeps_the_proportion_test_able_to_fail():

@@ -1,7 +1,9 @@
 """The vectorised health tests say what plain loops say, however samples are cut."""
 
 from dataclasses import replace
+from operator import or_
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -11,12 +13,28 @@ from tests.fakes.noise import noise
 
 RCT, APT = HealthTest.REPETITION_COUNT, HealthTest.ADAPTIVE_PROPORTION
 LAG = HealthTest.LAG_CORRELATION
-# More than a window holds: for tests of the other two, whose samples repeat on purpose.
-NO_LAG = LevelCutoffs(1025, 1025)
-SMALL = HealthCutoffs(16, LevelCutoffs(3, 5), LevelCutoffs(6, 9), LevelCutoffs(7, 10))
-EQUAL_LEVELS = HealthCutoffs(16, LevelCutoffs(4, 4), LevelCutoffs(16, 16), LevelCutoffs(16, 16))
+# More than a window holds: for tests of the standard's two, whose samples repeat on purpose.
+NEVER = LevelCutoffs(1025, 1025)
+SMALL = HealthCutoffs(
+    window=16,
+    repetition_count=LevelCutoffs(3, 5),
+    adaptive_proportion=LevelCutoffs(6, 9),
+    lag_correlation=LevelCutoffs(7, 10),
+    repeated_block=LevelCutoffs(1, 2),
+    bias_drift=LevelCutoffs(10, 20),
+    drift_block=48,
+)
+EQUAL_LEVELS = HealthCutoffs(
+    window=16,
+    repetition_count=LevelCutoffs(4, 4),
+    adaptive_proportion=LevelCutoffs(16, 16),
+    lag_correlation=LevelCutoffs(16, 16),
+    repeated_block=LevelCutoffs(3, 3),
+    bias_drift=LevelCutoffs(15, 15),
+    drift_block=33,
+)
 REAL = cutoffs_for(6000, sample_bits=8, intermittent_alpha_log2=-40, permanent_alpha_log2=-60)
-QUANTIS = replace(REAL, lag_correlation=NO_LAG)
+QUANTIS = replace(REAL, lag_correlation=NEVER, repeated_block=NEVER)
 
 
 def plain_lag(samples, cutoffs):
@@ -35,8 +53,46 @@ def plain_lag(samples, cutoffs):
     return found
 
 
+def reached(count, cutoffs):
+    return [
+        verdict for verdict in ("intermittent", "permanent") if count == getattr(cutoffs, verdict)
+    ]
+
+
+def plain_repeats(samples, cutoffs):
+    """The repeated-block test, on whole windows; as many as are remembered at least."""
+    found, seen, repeats = [], [], 0
+    for end in range(cutoffs.window, len(samples) + 1, cutoffs.window):
+        window = samples[end - cutoffs.window : end]
+        repeats = repeats + 1 if window in seen else 0
+        seen.append(window)
+        found += [
+            (end - 1, "repeated-block", verdict, repeats)
+            for verdict in reached(repeats, cutoffs.repeated_block)
+        ]
+    return found
+
+
+def plain_drift(samples, cutoffs):
+    """The drift test, block by block; an alarm makes its block the reference."""
+    found, reference = [], None
+    for end in range(cutoffs.drift_block, len(samples) + 1, cutoffs.drift_block):
+        ones = sum(sample.bit_count() for sample in samples[end - cutoffs.drift_block : end])
+        departure = 0 if reference is None else abs(ones - reference)
+        levels = cutoffs.bias_drift
+        alarms = [
+            (end - 1, "drift", verdict, getattr(levels, verdict))
+            for verdict in ("intermittent", "permanent")
+            if departure >= getattr(levels, verdict)
+        ]
+        if reference is None or alarms:
+            reference = ones
+        found += alarms
+    return found
+
+
 def plain(samples, cutoffs):
-    """Section 4.4 of the standard, one sample at a time, with two cutoffs a test; then the lags."""
+    """Section 4.4 of the standard, one sample at a time, with two cutoffs a test; then our own."""
     found = []
     a, b = -1, 0
     reference = occurrences = 0
@@ -57,8 +113,10 @@ def plain(samples, cutoffs):
                 found.append((index, "apt", "intermittent", occurrences))
             if occurrences == cutoffs.adaptive_proportion.permanent:
                 found.append((index, "apt", "permanent", occurrences))
+    for own in (plain_lag, plain_repeats, plain_drift):
+        found += own(samples, cutoffs)
     # The sort is stable: at one sample the standard's tests come first.
-    return sorted(found + plain_lag(samples, cutoffs), key=lambda failure: failure[0])
+    return sorted(found, key=lambda failure: failure[0])
 
 
 def ours(pieces, cutoffs):
@@ -119,7 +177,7 @@ def test_bits_use_a_window_of_1024():
     cutoffs = cutoffs_for(
         1000, sample_bits=1, intermittent_alpha_log2=-40, permanent_alpha_log2=-60
     )
-    tests = HealthTests(replace(cutoffs, lag_correlation=NO_LAG))
+    tests = HealthTests(replace(cutoffs, lag_correlation=NEVER, repeated_block=NEVER))
     assert tests.feed(b"\0\1" * 2048) == []
     assert tests.window_filled == 0
     assert tests.feed(b"\0\1" * 500) == []
@@ -132,7 +190,7 @@ def test_the_first_sample_of_a_window_is_new():
     first = b"\x2a\1" * 5 + b"\2\3\4\5\6\7"
     second = b"\7" + b"\x2a\1" * 7 + b"\2"
     assert (len(first), len(second)) == (16, 16)
-    cutoffs = replace(SMALL, lag_correlation=NO_LAG)
+    cutoffs = replace(SMALL, lag_correlation=NEVER)
     assert ours([first + second], cutoffs) == []
     assert ours([second[1:] + b"\2"], cutoffs) == [(10, "apt", "intermittent", 6)]
 
@@ -173,23 +231,79 @@ def test_a_doubled_sample_is_seen_by_the_lag_test_alone():
     assert {"lag"} == {test for _, test, *_ in ours([doubled], REAL)}
 
 
-def test_a_repeated_packet_is_seen_by_the_lag_test_alone():
-    """A packet of 512 different-enough samples again and again: every sample is the one before."""
+def test_a_repeated_packet_is_not_seen_by_the_tests_of_the_standard():
+    """A packet of 512 different-enough samples again: every sample is the one before."""
     packet = noise(512, "a packet")
     assert ours([packet], REAL) == []
-    found = ours([packet * 2], REAL)
-    assert [(512 + 34, "lag", "intermittent", 35), (512 + 43, "lag", "permanent", 44)] == found
+    lag = [(512 + 34, "lag", "intermittent", 35), (512 + 43, "lag", "permanent", 44)]
+    assert [*lag, (1023, "repeated-block", "intermittent", 1)] == ours([packet * 2], REAL)
 
 
-def test_a_repeated_transfer_is_seen_by_the_lag_test_alone():
+def test_a_repeated_transfer_is_not_seen_by_the_tests_of_the_standard():
     """The same 8,192 samples again, as from a driver that hands out one buffer twice."""
     transfer = noise(8192, "a transfer")
     found = ours([transfer, transfer], REAL)
     assert (8192 + 34, "lag", "intermittent", 35) == found[0]
-    assert {"lag"} == {test for _, test, *_ in found}
+    assert {"lag", "repeated-block"} == {test for _, test, *_ in found}
 
 
-def test_the_lag_test_is_silent_on_noise():
+def test_a_window_that_comes_again_later_is_seen_by_the_repeated_block_test_alone():
+    """Three windows between them, no lag: once is intermittent, twice running permanent."""
+    windows = [noise(512, f"window {number}") for number in range(6)]
+    told = [windows[i] for i in (0, 1, 2, 3, 0, 4, 1, 2, 5, 3)]
+    assert ours([b"".join(told)], REAL) == [
+        (5 * 512 - 1, "repeated-block", "intermittent", 1),
+        (7 * 512 - 1, "repeated-block", "intermittent", 1),
+        (8 * 512 - 1, "repeated-block", "permanent", 2),
+        (10 * 512 - 1, "repeated-block", "intermittent", 1),
+    ]
+
+
+@pytest.mark.parametrize(("between", "is_seen"), [(1022, True), (2100, False)])
+def test_how_long_a_window_is_remembered(between, is_seen):
+    """At least 1,024 windows, at most 2,048."""
+    first = noise(512, "remembered")
+    stream = first + noise(512 * between, "between") + first
+    assert is_seen == any(test == "repeated-block" for _, test, *_ in ours([stream], REAL))
+
+
+def biased(length, every, label):
+    """Noise of which each so-many-th bit is one: its share of ones is 1/2 + 1/(2 every)."""
+    pattern = sum(1 << bit for bit in range(0, 8 * every, every)).to_bytes(every, "little")
+    mask = pattern * (length // every + 1)
+    return bytes(map(or_, noise(length, label), mask))
+
+
+@pytest.mark.parametrize(
+    ("every", "levels"),
+    [(1000, []), (22, ["intermittent"]), (5, ["intermittent", "permanent"])],
+)
+def test_drift_is_seen_where_the_share_of_ones_moves(every, levels):
+    """From a half by 0.0005: silent, and no claim contradicts it; by 0.023; by 0.1."""
+    stream = noise(65_536, "fair") + biased(65_536, every, "biased")
+    expected = [(131_071, "drift", level, getattr(REAL.bias_drift, level)) for level in levels]
+    assert expected == ours([stream], REAL)
+
+
+def test_what_a_source_became_is_what_drift_is_measured_from():
+    """The new share goes on without an alarm; the way back is one again. So the test is alive."""
+    fair, other = noise(65_536, "fair"), biased(65_536, 10, "biased")
+    stream = fair + other + other + fair + fair
+    found = [index for index, test, level, _ in ours([stream], REAL) if level == "intermittent"]
+    assert [2 * 65_536 - 1, 4 * 65_536 - 1] == [
+        index for index in found if (index + 1) % 65_536 == 0 and index > 65_536
+    ][:2]
+
+
+def test_slow_drift_adds_up():
+    """Each block differs little from the one before it, and in the end too much from the first."""
+    everies = [1000, 100, 60, 45, 36, 30, 26, 23, 20]
+    blocks = [biased(65_536, every, f"slow {every}") for every in everies]
+    found = [failure for failure in ours([b"".join(blocks)], REAL) if failure[1] == "drift"]
+    assert [(8 * 65_536 - 1, "drift", "intermittent", 10_918)] == found
+
+
+def test_all_tests_are_silent_on_noise():
     """A million samples of SHA-512 over a counter: a fixed stream, so a fixed answer."""
     assert ours([noise(1 << 20, "silence")], REAL) == []
 

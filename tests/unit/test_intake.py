@@ -11,6 +11,7 @@ from entropyd.entropy.gate import Gate, HoldReason, SourceFacts
 from entropyd.entropy.health import Failure, HealthTest, Verdict
 from entropyd.entropy.health_history import HealthHistory
 from entropyd.entropy.policy import GatePolicy
+from entropyd.entropy.rate import Rate, RateChange
 from entropyd.entropy.source_state import SourceState
 from entropyd.ledger.contract import Event, EventKind
 from entropyd.rbg.construction import SeedConstruction
@@ -106,6 +107,9 @@ class Bench:
                 **report,
             )
         )
+
+    def take_result(self, result: FeedResult) -> None:
+        self.intake.take(dataclasses.replace(REPORT, result=result))
 
     def filled(self, samples: int = 200) -> "Bench":
         """Return the bench instantiated, with so many samples waiting and nothing noted."""
@@ -318,6 +322,31 @@ def test_a_latch_is_an_event_of_its_own():
     alarm, other = EventKind.HEALTH_ALARM, EventKind.HEALTH_LATCH
     assert [alarm, alarm, other] == [event.kind for event in bench.events]
     assert {"latch": str(latch), "serial": "132244A410"} == json.loads(bench.events[2].detail)
+
+
+@pytest.mark.parametrize("rate", [Rate.SLOW, Rate.FAST])
+def test_an_odd_rate_is_an_event_and_takes_no_credit(rate):
+    """Each sample is as good as before: how fast they come is the operator's to judge."""
+    bench = Bench().filled()
+    level = bench.level
+    change = RateChange("quantis", rate, 1000, 500_000)
+    bench.take_result(FeedResult(rate=change))
+    (event,) = bench.events
+    assert EventKind.HEALTH_ALARM is event.kind
+    assert {
+        "test": "rate",
+        "severity": str(rate),
+        "samples_per_s": 1000,
+        "nominal_per_s": 500_000,
+        "serial": "132244A410",
+    } == json.loads(event.detail)
+    assert level == bench.level
+
+
+def test_a_steady_rate_is_no_event():
+    bench = Bench().filled()
+    bench.take_result(FeedResult(rate=RateChange("quantis", Rate.STEADY, 500_000, 500_000)))
+    assert [] == bench.events
 
 
 def test_a_history_is_stored_when_it_is_new_and_when_it_changed():

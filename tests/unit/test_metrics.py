@@ -12,7 +12,7 @@ from entropyd.errors import InternalError, SourceError
 from entropyd.ops.metrics import DRAW_OUTCOMES, GRPC_CODES, Constants, Metrics, Vocabulary
 from entropyd.ops.observer import Observer
 from entropyd.ops.series import Tally
-from entropyd.ops.source_metrics import READ_FAULTS, SEVERITIES, SOURCE_STATES
+from entropyd.ops.source_metrics import RATE_ALARMS, RATES, READ_FAULTS, SEVERITIES, SOURCE_STATES
 
 VOCABULARY = Vocabulary(
     sources={"q1": 6000, "q2": 4500},
@@ -79,6 +79,10 @@ def use_everything(metrics):
         source.assessed(5500)
         source.alarm("repetition-count", "permanent")
         source.alarm("a test of tomorrow", "permanent")
+        for rate in (*RATES, "of light"):
+            source.rate(rate)
+        source.rate_alarm("slow")
+        source.rate_alarm("anything else")
         source.reopened()
         source.read_error("SOURCE_ABSENT")
         source.read_error("anything else")
@@ -134,6 +138,10 @@ def test_every_series_is_there_from_the_first_scrape(metrics):
     expected = []
     for source in VOCABULARY.sources:
         expected += [("source_state", {"source": source, "state": s}) for s in SOURCE_STATES]
+        expected += [("source_rate_state", {"source": source, "state": rate}) for rate in RATES]
+        expected += [
+            ("rate_alarms_total", {"source": source, "kind": kind}) for kind in RATE_ALARMS
+        ]
         expected += [
             ("health_alarms_total", {"source": source, "test": test, "severity": severity})
             for test in VOCABULARY.health_tests
