@@ -128,7 +128,7 @@ def graph(
         unit: Grafana's name of the unit.
         limit: a dashed red line from which on it is bad.
         stacked: the lines add up.
-        colours: of series by what they are called.
+        colours: of series by the end of what they are called.
     """
     panel = (
         lines.Panel()
@@ -156,7 +156,8 @@ def graph(
         panel.thresholds(_thresholds([(None, "transparent"), (limit, RED)]))
     for name, colour in (colours or {}).items():
         fixed = {"mode": "fixed", "fixedColor": colour}
-        panel.override_by_name(name, [DynamicConfigValue(id_val="color", value=fixed)])
+        properties = [DynamicConfigValue(id_val="color", value=fixed)]
+        panel.override_by_regexp(rf"/\b{name}$/", properties)
     for index, query in enumerate(queries):
         panel.with_target(_target(query, index).range())
     return panel

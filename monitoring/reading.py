@@ -80,7 +80,7 @@ def _digits(value: float) -> str:
 def colour_of(panel: Mapping[str, Any], name: str) -> str | None:
     """Return the colour that a panel fixes for a series of this name, or None."""
     for override in panel["fieldConfig"]["overrides"]:
-        if override["matcher"] == {"id": "byName", "options": name}:
+        if re.search(override["matcher"]["options"].strip("/"), name):
             return COLOURS[override["properties"][0]["value"]["fixedColor"]]
     return None
 

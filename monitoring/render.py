@@ -190,7 +190,7 @@ def _graph(axes: Axes, panel: Mapping[str, Any], view: View) -> None:
     plot = _plot(axes, left=1.6, top=1.0, right=width - 0.4, bottom=height - below)
     _curves(plot, panel, found, view)
     plot.set_xlim(view.end - view.seconds, view.end)
-    plot.set_ylim(bottom=0, top=max(plot.get_ylim()[1], LEAST_SCALE.get(unit, 1.0)))
+    plot.set_ylim(bottom=0, top=max(1.05 * plot.get_ylim()[1], LEAST_SCALE.get(unit, 1.0)))
     plot.yaxis.set_major_locator(MaxNLocator(4))
     plot.yaxis.set_major_formatter(FuncFormatter(lambda value, _: with_unit(value, unit)))
     plot.xaxis.set_major_locator(MaxNLocator(3 if width < 8 else 4, prune="both"))

@@ -350,6 +350,7 @@ def ledger() -> Sequence[Panel]:
                 )
             ],
             unit="cps",
+            colours={"commits": BLUE, "hands": GREEN, "failed": RED},
         ),
         graph(
             "Time of a commit",

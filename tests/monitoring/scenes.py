@@ -13,6 +13,7 @@ has lost its targets.
 
 import contextlib
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -75,6 +76,10 @@ class World:
             self.told[alert, instance] = self.server.annotations(alert, instance)
 
     def _is_firing(self, alert: str, instance: str) -> bool:
+        for daemon in self.daemons.values():
+            assert daemon.process is not None
+            code = daemon.process.poll()
+            assert code in {None, -signal.SIGKILL}, f"ended with {code}: {daemon.log}"
         return (alert, instance) in self.server.firing()
 
     def height(self, scene: str) -> None:
@@ -105,6 +110,8 @@ def played(home: Path) -> Iterator[World]:
         blind = stack.enter_context(Server(homes["blind"], {}))
         for daemon in daemons.values():
             daemon.wait_until_dealing()
+        # Prometheus begins to scrape within some seconds of its start.
+        until("all are scraped", lambda: len(server.now("up == 1")) == len(NAMES))
         # What fired while they were starting is no part of the scenes.
         until("nothing of it fires", lambda: not STARTING & {one for one, _ in server.firing()})
         world = World(server, blind, daemons, began=time.time())

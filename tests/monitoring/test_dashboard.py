@@ -8,7 +8,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from monitoring import dashboard
-from monitoring.reading import COLOURS, fill_in, name_of, shown, with_unit
+from monitoring.reading import COLOURS, colour_of, fill_in, name_of, shown, with_unit
 
 BOARD = json.loads(dashboard.FILE.read_text())
 PANELS = [panel for panel in BOARD["panels"] if panel["type"] != "row"]
@@ -123,6 +123,18 @@ def test_names_and_variables():
         fill_in("rate(x[$__rate_interval]) $other", {"__rate_interval": "2s"})
         == "rate(x[2s]) $other"
     )
+
+
+def test_a_series_keeps_its_colour():
+    """By the end of its name: it may begin with the daemon's."""
+    ends, commits = (
+        next(panel for panel in PANELS if panel["title"] == title)
+        for title in ("How draws end", "Commits")
+    )
+    assert colour_of(ends, "recorded") == COLOURS["green"]
+    assert colour_of(ends, "unrecorded") == COLOURS["purple"]
+    assert colour_of(commits, "dc1-a failed") == COLOURS["red"]
+    assert colour_of(commits, "failed otherwise") is None
 
 
 @pytest.mark.parametrize(
