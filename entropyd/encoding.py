@@ -8,10 +8,14 @@ Spec: docs/protocol.md, "Encoding".
 
 from entropyd.errors import RequestError
 
+# Nearly all that is hashed is shorter than this, and every hand hashes twenty of them.
+_PREFIXES = tuple(length.to_bytes(4, "big") for length in range(512))
+
 
 def lp(data: bytes) -> bytes:
     """Return `data` behind its length as four big-endian bytes."""
-    return len(data).to_bytes(4, "big") + data
+    length = len(data)
+    return (_PREFIXES[length] if length < 512 else length.to_bytes(4, "big")) + data
 
 
 def u32(number: int) -> bytes:
@@ -45,11 +49,20 @@ def check_id(field: str, value: str) -> bytes:
         raise RequestError(
             field, f"has {len(value)} characters; expected at most {MAX_ID_BYTES}, use a shorter id"
         )
-    for position, character in enumerate(value):
-        if not 0x21 <= ord(character) <= 0x7E:
-            raise RequestError(
-                field,
-                f"has U+{ord(character):04X} at position {position}; expected printable ASCII"
-                " without spaces (0x21 to 0x7E)",
-            )
+    # Of ASCII, the printable characters are those of an id and the space.
+    if not (value.isascii() and value.isprintable()) or " " in value:
+        raise _bad_character(field, value)
     return value.encode("ascii")
+
+
+def _bad_character(field: str, value: str) -> RequestError:
+    position, character = next(
+        (position, character)
+        for position, character in enumerate(value)
+        if not 0x21 <= ord(character) <= 0x7E
+    )
+    return RequestError(
+        field,
+        f"has U+{ord(character):04X} at position {position}; expected printable ASCII"
+        " without spaces (0x21 to 0x7E)",
+    )

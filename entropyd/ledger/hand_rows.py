@@ -64,25 +64,49 @@ def check_draft(draft: HandDraft) -> None:
         raise _broken(draft, "the binding is not that of its ids and rules")
 
 
+# Of `items` and of `opening`.
+Salts = tuple[bytes, bytes]
+
+
 class HandRows:
     """Makes rows of drafts and records of rows. Stateless; any thread."""
 
     def __init__(self, secrets: SecretBox) -> None:
         self._secrets = secrets
 
+    def salts(self, rows: int) -> list[Salts]:
+        """Return fresh salts of the two secrets of so many rows."""
+        drawn = self._secrets.salts(2 * rows)
+        return list(zip(drawn[0::2], drawn[1::2], strict=True))
+
     def write(
-        self, draft: HandDraft, row_id: int, table_id: int, sequence: int, before: bytes
+        self,
+        draft: HandDraft,
+        row_id: int,
+        table_id: int,
+        sequence: int,
+        before: bytes,
+        *,
+        salts: Salts | None = None,
     ) -> tuple[HandRecord, Row]:
         """Return the record that a draft becomes with number `sequence`, and its row of `hands`.
 
         The last column is the record's link, which follows `before`.
+
+        Args:
+            draft: the hand.
+            row_id: its number in the ledger.
+            table_id: its table's.
+            sequence: its number at the table.
+            before: the link of the record before.
+            salts: fresh ones of its two secrets, from `salts`; drawn here unless given.
         """
+        items_salt, opening_salt = salts or self.salts(1)[0]
         digest = _open_hash(draft, sequence)
         told = told_digest(draft.claim_digest, draft.provenance, draft.drawn_at_ns)
-        items = self._seal(draft.binding, b"items", told + draft.items)
-        opening = self._seal(
-            draft.binding, b"opening", draft.blinding + draft.salt_key + draft.seeds
-        )
+        items = self._seal(draft.binding, b"items", told + draft.items, items_salt)
+        secrets = draft.blinding + draft.salt_key + draft.seeds
+        opening = self._seal(draft.binding, b"opening", secrets, opening_salt)
         row = (
             row_id,
             table_id,
@@ -150,8 +174,8 @@ class HandRows:
             raise row_damaged(row.where, "claim_digest, provenance or drawn_at_ns", "was changed")
         return plain[HASH_BYTES:]
 
-    def _seal(self, binding: bytes, field: bytes, plaintext: bytes) -> bytes:
-        return self._secrets.seal(plaintext, binding=binding, state=STATE, field=field)
+    def _seal(self, binding: bytes, field: bytes, plaintext: bytes, salt: bytes) -> bytes:
+        return self._secrets.seal(plaintext, binding=binding, state=STATE, field=field, salt=salt)
 
     def _open(self, binding: bytes, field: bytes, sealed: bytes, where: str) -> bytes:
         return self._secrets.open(sealed, binding=binding, state=STATE, field=field, row=where)
@@ -169,26 +193,10 @@ def _open_hash(draft: HandDraft, sequence: int) -> bytes:
 
 
 def _without_secrets(draft: HandDraft) -> HandDraft:
-    # Written out: `dataclasses.replace` takes twice the time, and this runs for
-    # every hand that is dealt.
-    return HandDraft(
-        tenant=draft.tenant,
-        table=draft.table,
-        hand=draft.hand,
-        rules=draft.rules,
-        binding=draft.binding,
-        claim_digest=draft.claim_digest,
-        size=draft.size,
-        commitment=draft.commitment,
-        deck_root=draft.deck_root,
-        seats_root=draft.seats_root,
-        provenance=draft.provenance,
-        items=draft.items,
-        seeds=b"",
-        blinding=b"",
-        salt_key=b"",
-        drawn_at_ns=draft.drawn_at_ns,
-    )
+    # As `dataclasses.replace`, in a fifth of its time: this runs for every hand that is dealt.
+    copy = object.__new__(HandDraft)
+    copy.__dict__.update(draft.__dict__, seeds=b"", blinding=b"", salt_key=b"")
+    return copy
 
 
 def _broken(draft: HandDraft, what: str) -> InternalError:

@@ -54,7 +54,21 @@ class SecretBox:
             )
         self._master_key = master_key
 
-    def seal(self, plaintext: bytes, *, binding: bytes, state: bytes, field: bytes) -> bytes:
+    @staticmethod
+    def salts(count: int) -> list[bytes]:
+        """Return fresh salts, drawn in one call: each call lets other threads run first."""
+        drawn = os.urandom(SALT_BYTES * count)
+        return [drawn[at : at + SALT_BYTES] for at in range(0, len(drawn), SALT_BYTES)]
+
+    def seal(
+        self,
+        plaintext: bytes,
+        *,
+        binding: bytes,
+        state: bytes,
+        field: bytes,
+        salt: bytes | None = None,
+    ) -> bytes:
         """Encrypt one secret of one hand.
 
         The additional data name hand, state and field, so that a ciphertext
@@ -65,8 +79,9 @@ class SecretBox:
             binding: X of the hand.
             state: state of the hand in which the secret was written, such as `dealt`.
             field: column of the secret, such as `opening`.
+            salt: one of `salts` that is used for nothing else; drawn here unless given.
         """
-        salt = os.urandom(SALT_BYTES)
+        [salt] = [salt] if salt is not None else self.salts(1)
         aad = lp(binding) + lp(state) + lp(field)
         return salt + AESGCM(self._key(salt)).encrypt(NONCE, plaintext, aad)
 

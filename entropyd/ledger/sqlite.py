@@ -33,7 +33,7 @@ from entropyd.ledger.contract import (
 )
 from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key
 from entropyd.ledger.secrets import SecretBox
-from entropyd.ledger.sqlite_batch import begin_history, find_row, record, write_notes
+from entropyd.ledger.sqlite_batch import begin_history, find_row, record, spent_keys, write_notes
 from entropyd.ledger.sqlite_facts import check_master_key, link_at, origin_of, position_of
 from entropyd.ledger.sqlite_file import (
     close_quietly,
@@ -48,10 +48,6 @@ from entropyd.ledger.state_dir import StateDirectory
 FILE_NAME = "ledger.sqlite3"
 
 T = TypeVar("T")
-
-# How many hand ids one SELECT asks for: enough that the statement costs nothing beside them, and
-# far below the 32,766 variables that SQLite has by default.
-KEYS_A_QUESTION = 256
 
 # Database and write-ahead log.
 _FILES = ("", "-wal")
@@ -171,12 +167,8 @@ class SqliteLedger:
     def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
         """Return which of these hand ids are spent. See `Ledger.spent_among`."""
         keys = {hand_key(tenant, hand): hand for hand in hands}
-        asked = list(keys)
-        spent: set[str] = set()
-        for first in range(0, len(asked), KEYS_A_QUESTION):
-            some = tuple(asked[first : first + KEYS_A_QUESTION])
-            spent |= {keys[key] for (key,) in self._read(_spent_question(len(some)), some)}
-        return spent
+        spent = self._ask(lambda reader: spent_keys(reader, list(keys)))
+        return {keys[key] for key in spent}
 
     def probe(self) -> None:
         """Return if a commit can be expected to succeed. See `Ledger.probe`."""
@@ -346,8 +338,3 @@ class SqliteLedger:
                 f"ledger {self._path}: its disk has {free_bytes} bytes free, draws need"
                 f" {self._min_free_bytes}: free space, dealing then goes on by itself"
             )
-
-
-def _spent_question(keys: int) -> str:
-    marks = ", ".join("?" * keys)
-    return f"SELECT hand_key FROM spent WHERE hand_key IN ({marks})"  # noqa: S608  marks alone

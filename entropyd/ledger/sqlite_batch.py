@@ -2,6 +2,8 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from entropyd.errors import InternalError
@@ -19,9 +21,9 @@ _FIND = """
     FROM spent s LEFT JOIN hands h ON h.id = s.hand_id LEFT JOIN tables t ON t.id = h.table_id
     WHERE s.hand_key = ?
 """
-# The PRIMARY KEY says if the id is new: the database, not this program, has the
-# last word. The row that it names follows in the same transaction.
-_SPEND = "INSERT INTO spent VALUES (?, ?) ON CONFLICT DO NOTHING"
+# The PRIMARY KEY says if the id is new: the database, not this program, has the last word, and
+# ends the transaction if it disagrees. The row that it names follows in the same transaction.
+_SPEND = "INSERT INTO spent VALUES"
 _FIND_TABLE = "SELECT id, next_sequence FROM tables WHERE tenant = ? AND name = ?"
 _INSERT_TABLE = """
     INSERT INTO tables (tenant, name, next_sequence) VALUES (?, ?, 1) RETURNING id, next_sequence
@@ -32,8 +34,14 @@ _INSERT_HAND = """
     INSERT INTO hands (id, table_id, sequence, hand, rules, claim_digest, size, commitment,
                        deck_root, seats_root, open_hash, provenance, drawn_at_ns, items, opening,
                        link)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    VALUES
 """
+# A statement lets other threads of the interpreter run, and then waits for its turn: with a row
+# each, a commit beside a busy event loop waits as often as it has rows. 32 rows are 512 variables,
+# of the 32,766 that SQLite has by default.
+ROWS_A_STATEMENT = 32
+# How many hand ids one SELECT asks for.
+KEYS_A_QUESTION = 256
 
 
 def record(
@@ -57,16 +65,17 @@ def record(
     numbers = _number(writer, [d for d, hand_id in zip(drafts, hand_ids, strict=True) if hand_id])
     written: list[Row] = []
     records: list[HandRecord | None] = []
-    for draft, hand_id in zip(drafts, hand_ids, strict=True):
+    salts = rows.salts(len(drafts))
+    for draft, hand_id, own in zip(drafts, hand_ids, salts, strict=True):
         if hand_id is None:
             records.append(None)
             continue
         table_id, sequence = next(numbers)
-        new, row = rows.write(draft, hand_id, table_id, sequence, link)
+        new, row = rows.write(draft, hand_id, table_id, sequence, link, salts=own)
         link = row[-1]
         written.append(row)
         records.append(new)
-    writer.executemany(_INSERT_HAND, written)
+    _insert(writer, _INSERT_HAND, written)
     return [
         Recorded(new)
         if new is not None
@@ -75,14 +84,50 @@ def record(
     ]
 
 
+def spent_keys(connection: sqlite3.Connection, keys: Sequence[bytes]) -> set[bytes]:
+    """Return which of these hand keys are spent."""
+    spent: set[bytes] = set()
+    for first in range(0, len(keys), KEYS_A_QUESTION):
+        some = keys[first : first + KEYS_A_QUESTION]
+        spent |= {key for (key,) in connection.execute(_spent_question(len(some)), some)}
+    return spent
+
+
 def _spend(writer: sqlite3.Connection, keys: Sequence[bytes], last_id: int) -> list[int | None]:
     """Return the id of each new hand, in order; None where the key is spent, also by one before."""
+    spent = spent_keys(writer, keys)
     hand_ids: list[int | None] = []
+    new: list[Row] = []
     for key in keys:
-        is_new = writer.execute(_SPEND, (key, last_id + 1)).rowcount == 1
-        last_id += is_new
-        hand_ids.append(last_id if is_new else None)
+        if key in spent:
+            hand_ids.append(None)
+            continue
+        spent.add(key)
+        last_id += 1
+        hand_ids.append(last_id)
+        new.append((key, last_id))
+    _insert(writer, _SPEND, new)
     return hand_ids
+
+
+def _insert(writer: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> None:
+    """Insert rows of the same form, many a statement."""
+    for first in range(0, len(rows), ROWS_A_STATEMENT):
+        some = rows[first : first + ROWS_A_STATEMENT]
+        values = _values(len(some[0]), len(some))
+        writer.execute(f"{statement} {values}", tuple(chain.from_iterable(some)))
+
+
+@lru_cache(maxsize=ROWS_A_STATEMENT * 2)
+def _values(columns: int, rows: int) -> str:
+    row = f"({', '.join('?' * columns)})"
+    return ", ".join([row] * rows)
+
+
+@lru_cache(maxsize=KEYS_A_QUESTION)
+def _spent_question(keys: int) -> str:
+    marks = ", ".join("?" * keys)
+    return f"SELECT hand_key FROM spent WHERE hand_key IN ({marks})"  # noqa: S608  marks alone
 
 
 def _number(writer: sqlite3.Connection, drafts: Sequence[HandDraft]) -> Iterator[tuple[int, int]]:

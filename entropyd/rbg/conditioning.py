@@ -58,9 +58,10 @@ def condition(entropy_class: EntropyClass, sources: Iterable[SourceSamples]) -> 
             which of its samples go first; or has no samples, which would hash
             otherwise than leaving it out. Verifiers could not agree.
     """
-    named = sorted([(name.encode("ascii"), data) for name, data in sources])
+    named = [(name.encode("ascii"), data) for name, data in sources]
     if not named:
         return _EMPTY[entropy_class]
+    named.sort()
     parts = [_PREFIXES[entropy_class]]
     previous: bytes | None = None
     for source_id, samples in named:

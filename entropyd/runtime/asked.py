@@ -7,9 +7,9 @@ its own draw is decided. Owned by the event loop's thread.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from entropyd.errors import EntropydError, ShuttingDownError
+from entropyd.errors import EntropydError, InternalError, ShuttingDownError
 from entropyd.runtime.draws import Waiter
 from entropyd.runtime.orders import Dealt, DrawOrder
 from entropyd.runtime.steps import Steps, dealt_of
@@ -18,8 +18,7 @@ from entropyd.runtime.steps import Steps, dealt_of
 Tell = Callable[[DrawOrder, Dealt | EntropydError], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(NamedTuple):
     order: DrawOrder
     arrived_ns: int
     answer_by_ns: int
@@ -54,14 +53,20 @@ class Asked:
         Raises:
             LedgerError: the ledger cannot be asked. No hand of these was told or waits.
         """
-        spent = self._steps.spent_among(orders)
+        steps, draws = self._steps, self._steps.draws
+        spent = steps.spent_among(orders)
+        shut = self._why_shut()
         for order in orders:
-            asked = _Waiting(order, self._steps.enter(), answer_by_ns)
-            if self._steps.first_other([order]) is not None:
+            asked = _Waiting(order, steps.enter(), answer_by_ns)
+            if draws.of_hand(order.tenant, order.hand) is not None:
                 self._follow(asked)
+            elif order.hand in spent:
+                self._find(asked)
+            elif shut is not None:
+                self._end(asked, shut)
             else:
-                self._find_or_wait(asked, drawn=order.hand in spent)
-        self._steps.draws.pump()
+                self._wait(asked)
+        draws.pump()
         self._set_timer()
 
     def hang_up(self) -> None:
@@ -75,18 +80,32 @@ class Asked:
             self._leave(asked, asyncio.CancelledError())
         self._set_timer()
 
-    def _find_or_wait(self, asked: _Waiting, *, drawn: bool) -> None:
+    def _why_shut(self) -> EntropydError | None:
+        """Return why nothing new is drawn now, for all hands of a message."""
         try:
-            dealt = self._steps.find(asked.order) if drawn else None
-            if dealt is None:
-                waiter = self._steps.enqueue([asked.order])
-                self._waiting[waiter] = asked
-                waiter.listen(self._decided)
-                return
+            self._steps.require_open()
+        except EntropydError as error:
+            return error
+        return None
+
+    def _find(self, asked: _Waiting) -> None:
+        try:
+            dealt = self._steps.find(asked.order)
+        except EntropydError as error:
+            self._end(asked, error)
+            return
+        if dealt is None:
+            raise InternalError("the ledger does not find a hand that it said is spent")
+        self._end(asked, dealt)
+
+    def _wait(self, asked: _Waiting) -> None:
+        try:
+            waiter = self._steps.enqueue_open([asked.order])
         except EntropydError as error:
             self._end(asked, error)
         else:
-            self._end(asked, dealt)
+            self._waiting[waiter] = asked
+            waiter.listen(self._decided)
 
     def _follow(self, asked: _Waiting) -> None:
         """Wait for another call's draw of this hand, in a task of its own: it is rare."""

@@ -5,7 +5,7 @@ leaves is a draft for the ledger.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Protocol
 
 from entropyd.entropy.gate import GatedBatch, GatedSeed
@@ -72,9 +72,10 @@ class Drawer:
             DrbgError: the generator refused; it is in its error state.
             InternalError: a draw was rejected 128 times.
         """
+        fresh = iter(self._fresh(sum([len(released) for _, released in draws])))
         drawn = [
             self._construction.seed_draw(
-                order.binding, released, [self._os_random(OS_SAMPLE_BYTES) for _ in released]
+                order.binding, released, list(islice(fresh, len(released)))
             )
             for order, released in draws
         ]
@@ -90,7 +91,7 @@ class Drawer:
         """
         drawn = self._construction.seed_batch(
             released.shared,
-            self._os_random(OS_SAMPLE_BYTES),
+            self._fresh(1)[0],
             [order.binding for order in orders],
             released.hands,
         )
@@ -105,6 +106,17 @@ class Drawer:
             lambda first=first: draw(first)  # type: ignore[misc]
             for first in range(0, len(orders), HANDS_A_PART)
         ]
+
+    def _fresh(self, seeds: int) -> list[bytes]:
+        """Return fresh output of the operating system for so many seeds, in one call.
+
+        Each call lets the ledger's thread run first. One for more than 256
+        bytes may be cut short by a signal, and is asked for the rest.
+        """
+        drawn, needed = b"", OS_SAMPLE_BYTES * seeds
+        while len(drawn) < needed:
+            drawn += self._os_random(needed - len(drawn))
+        return [drawn[at : at + OS_SAMPLE_BYTES] for at in range(0, needed, OS_SAMPLE_BYTES)]
 
     def _drafts(
         self,

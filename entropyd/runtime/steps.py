@@ -192,8 +192,31 @@ class Steps:
             OverloadError: too many wait.
             LedgerError: what would be drawn could not be recorded.
         """
+        self.require_open()
+        return self.enqueue_open(orders, batch=batch)
+
+    def require_open(self) -> None:
+        """Refuse to draw what nobody could be shown: its samples wait for better days.
+
+        Raises:
+            ShuttingDownError: nothing new is drawn any more.
+            LedgerError: what would be drawn could not be recorded.
+        """
         if self.draining.is_set():
             raise ShuttingDownError("the daemon is stopping; ask again when it is back")
+        now_ns = self.clock_ns()
+        if self._probed_ns is None or now_ns - self._probed_ns >= PROBE_NS:
+            self._probed_ns = None
+            self._hands.probe()
+            self._probed_ns = now_ns
+
+    def enqueue_open(self, orders: Sequence[DrawOrder], *, batch: bool = False) -> Waiter:
+        """Let hands wait as `enqueue` does, just after `require_open`.
+
+        Raises:
+            WrongNodeError: another node deals for a table.
+            OverloadError: too many wait.
+        """
         # Here and not where a call comes in: a hand that was drawn when its table was still served
         # is answered for ever, for no other node can.
         for order in orders:
@@ -201,7 +224,6 @@ class Steps:
         tenant = orders[0].tenant
         if not self.draws.has_room(tenant, len(orders)):
             raise self._overload_error(len(self.draws), tenant)
-        self._require_ledger()
         return self.draws.add(orders, batch=batch)
 
     async def outcomes(self, waiter: Waiter, answer_by_ns: int) -> Sequence[Outcome]:
@@ -225,14 +247,6 @@ class Steps:
     def doubt_ledger(self) -> None:
         """Ask the ledger before the next draw whether it can record."""
         self._probed_ns = None
-
-    def _require_ledger(self) -> None:
-        """Refuse to draw what nobody could be shown: its samples wait for better days."""
-        now_ns = self.clock_ns()
-        if self._probed_ns is None or now_ns - self._probed_ns >= PROBE_NS:
-            self._probed_ns = None
-            self._hands.probe()
-            self._probed_ns = now_ns
 
     async def _follow(self, other: Waiter, answer_by_ns: int) -> None:
         tenant = other.tenant

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
+from typing import Any
 
 from google.protobuf import duration_pb2, timestamp_pb2
 
@@ -87,7 +88,7 @@ def encode_provenance(
         uses = _add_up(seeds)
         sources = [field(1, _use(use)) for use in uses]
         if batch is None:
-            sources.append(field(1, _use(_os_use(len(seeds)))))
+            sources.append(_os_field(len(seeds)))
         encoded.append(b"".join(sources) + rest(len(seeds), _has_mock(uses)))
     return encoded
 
@@ -132,30 +133,47 @@ def _os_use(seeds: int) -> SourceUse:
     )
 
 
+@lru_cache(maxsize=32)
+def _os_field(seeds: int) -> bytes:
+    return field(1, _use(_os_use(seeds)))
+
+
 def _has_mock(uses: Iterable[SourceUse]) -> bool:
     return any(KINDS[use.kind] in NOT_FOR_PLAY for use in uses)
 
 
 def _use(use: SourceUse) -> bytes:
     """Return a `SourceUse` message: what is the same for most draws, and between it the age."""
-    before, after = _around_age(use._replace(oldest_age_ns=0))
-    if use.entropy_class == EntropyClass.OS:
-        return before + after
-    seconds, nanos = divmod(use.oldest_age_ns, 1_000_000_000)
-    return before + field(7, number_field(1, seconds) + number_field(2, nanos)) + after
+    entropy_class, source_id, kind, driver, serial, samples, credited, age_ns, health, _ = use
+    before, after = _around_age(
+        (entropy_class, source_id, kind, driver, serial, samples, credited, 0, health)
+    )
+    return before + (b"" if entropy_class == EntropyClass.OS else _age_field(age_ns)) + after
 
 
 @lru_cache(maxsize=1024)
-def _around_age(use: SourceUse) -> tuple[bytes, bytes]:
-    """Return the fields of a use that stand before and after its age."""
+def _around_age(use: tuple[Any, ...]) -> tuple[bytes, bytes]:
+    """Return the fields of a use that stand before and after its age.
+
+    Args:
+        use: the values of a `SourceUse`, without an age.
+    """
+    told = SourceUse(*use)
     before = types_pb2.SourceUse(
-        kind=KINDS[use.kind],
-        driver=use.driver,
-        serial=use.serial,
-        samples=use.samples,
-        credited_millibits=use.credited_millibits,
+        kind=KINDS[told.kind],
+        driver=told.driver,
+        serial=told.serial,
+        samples=told.samples,
+        credited_millibits=told.credited_millibits,
     )
     # `class` is a keyword of Python, so the field cannot be named in the usual way.
-    setattr(before, "class", CLASSES[EntropyClass(use.entropy_class)])
-    after = types_pb2.SourceUse(health=STATES[use.health], source=use.source_id)
+    setattr(before, "class", CLASSES[EntropyClass(told.entropy_class)])
+    after = types_pb2.SourceUse(health=STATES[told.health], source=told.source_id)
     return before.SerializeToString(), after.SerializeToString()
+
+
+# Draws of one moment have samples of a few blocks.
+@lru_cache(maxsize=64)
+def _age_field(age_ns: int) -> bytes:
+    seconds, nanos = divmod(age_ns, 1_000_000_000)
+    return field(7, number_field(1, seconds) + number_field(2, nanos))

@@ -582,3 +582,27 @@ def test_a_ledger_that_cannot_be_asked_tells_nobody():
     play(table.clock, scenario)
     assert {} == ear.told
     assert (0, 0) == (table.dealer.waiters, table.dealer.in_flight)
+
+
+def test_a_system_that_gives_less_than_was_asked_for_is_asked_for_the_rest():
+    """getrandom(2) may be cut short by a signal when asked for more than 256 bytes."""
+    table = Table()
+    whole = table.os_random
+
+    class CutShort:
+        def __init__(self):
+            self.given = []
+
+        def __call__(self, length):
+            self.given.append(whole(length)[:100])
+            return self.given[-1]
+
+    table.dealer._draws._drawer._os_random = cut = CutShort()
+
+    async def scenario():
+        table.feed(seeds=3)
+        await asyncio.gather(*(table.call(f"h{number}") for number in range(3)))
+
+    play(table.clock, scenario)
+    assert 3 == table.ledger.count()
+    assert 3 * 64 <= sum(map(len, cut.given))
