@@ -164,7 +164,8 @@ class Adapter:
         deadline_ns = self._deadline_ns(context)
         with self._translated(method, deadline_ns) as ending, self.admit(context) as who:
             caller, identity = who
-            responses = handler(_all_well_formed(requests), Call(identity, deadline_ns))
+            confirmed = _confirmed(requests, caller, identity)
+            responses = handler(confirmed, Call(identity, deadline_ns))
             async with aclosing(responses):
                 async for response in responses:
                     confirm(caller, identity)
@@ -262,8 +263,12 @@ async def only(request: Request) -> AsyncIterator[Request]:
     yield request
 
 
-async def _all_well_formed(requests: AsyncIterator[Request | Malformed]) -> AsyncIterator[Request]:
+async def _confirmed(
+    requests: AsyncIterator[Request | Malformed], caller: Caller, identity: Identity
+) -> AsyncIterator[Request]:
+    """Hand on the requests of a stream, each only while the caller may still make it."""
     async for request in requests:
+        confirm(caller, identity)
         yield _well_formed(request)
 
 

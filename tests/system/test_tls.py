@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import queue
 import signal
 import socket
 import ssl
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -201,6 +202,34 @@ def test_certificates_rotate_under_load_and_no_call_is_lost(doors: Doors):
         assert len(told_of) >= 2 * 5
 
 
+def test_connections_that_come_all_at_once_while_certificates_change(doors: Doors):
+    """Sixteen at a time, hundreds a second: gRPC's core keeps its certificates for all of them."""
+    made, failed = [0] * 16, []
+    ends = threading.Event()
+
+    def connect(number: int) -> None:
+        while not ends.is_set():
+            try:
+                shown_certificate(doors)
+                made[number] += 1
+            except OSError as error:
+                failed.append(error)
+
+    with started(doors.daemon(CLIENTS)) as daemon:
+        threads = [threading.Thread(target=connect, args=(number,)) for number in range(16)]
+        for thread in threads:
+            thread.start()
+        for _ in range(6):
+            time.sleep(0.6)
+            doors.servers.issue("entropyd.test").write(doors.home, "server")
+        ends.set()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        assert sum(made) > 300
+        assert daemon.terminate() == 0
+
+
 @pytest.mark.parametrize("how", ["expired", "swapped", "another key", "gone"])
 def test_a_bad_pair_keeps_the_old_one_and_is_one_line(doors: Doors, how: str):
     """Dealing goes on, with the old certificate; a good one is taken whenever it comes."""
@@ -314,6 +343,33 @@ def test_a_stolen_token_is_revoked_while_its_calls_run(doors: Doors):
                 metadata=(("authorization", f"Bearer {token_of('poker')}"),),
             )
             assert answer.replayed
+
+
+def test_a_stream_ends_when_its_token_is_revoked(doors: Doors):
+    """What it asks for afterwards is not even drawn."""
+    thief = token_table("thief", ROLES)
+    asked: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def requests() -> Iterator[shuffle_service_pb2.StreamShufflesRequest]:
+        while hand := asked.get():
+            yield shuffle_service_pb2.StreamShufflesRequest(hands=[order("t", hand)])
+
+    with started(doors.daemon(CLIENTS + thief)) as daemon, doors.channel(doors.tokens) as channel:
+        stub = shuffle_service_pb2_grpc.ShuffleServiceStub(channel)
+        metadata = (("authorization", f"Bearer {token_of('thief')}"),)
+        answers = stub.StreamShuffles(requests(), timeout=60, metadata=metadata)
+        asked.put("before")
+        assert next(answers).answers[0].dealt.shuffle.cards
+        reload_with(daemon, lambda text: text.replace(thief, ""))
+        asked.put("after")
+        assert told(next, answers).code is grpc.StatusCode.UNAUTHENTICATED
+        asked.put("")
+        metadata = (("authorization", f"Bearer {token_of('poker')}"),)
+        replayed = [
+            stub.Shuffle(order("t", hand), timeout=20, metadata=metadata).replayed
+            for hand in ("before", "after")
+        ]
+        assert replayed == [True, False]
 
 
 def test_a_file_that_is_wrong_revokes_nobody_and_lets_nobody_in(doors: Doors):

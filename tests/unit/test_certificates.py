@@ -100,9 +100,8 @@ def test_a_file_that_is_not_there_is_named(files):
 
 def test_a_look_at_files_that_nobody_touched_tells_nothing(files):
     certificates = read(files)
-    before = certificates.current()
     assert [Look()] * 3 == [certificates.look() for _ in range(3)]
-    assert before is certificates.current()
+    assert certificates.fetch() is None
 
 
 def test_the_same_bytes_written_again_are_no_change(files):
@@ -113,13 +112,23 @@ def test_the_same_bytes_written_again_are_no_change(files):
 
 def test_another_pair_is_shown_from_the_next_look_on(files, authority, tmp_path):
     certificates = read(files)
-    before = certificates.current()
     pair = authority.issue("localhost", ends=5 * DAY)
     pair.write(tmp_path, "server")
-    assert before is certificates.current()
+    assert certificates.fetch() is None
     assert [Look(changed=True), Look()] == [certificates.look(), certificates.look()]
-    assert before is not certificates.current()
+    assert certificates.fetch() is not None
     assert pair.not_after == certificates.not_after
+
+
+def test_a_pair_is_handed_to_grpc_once(files, authority, tmp_path):
+    """Its core is not to be told the same again: it would replace what other threads use."""
+    certificates = read(files)
+    assert certificates.fetch() is None
+    authority.issue("localhost").write(tmp_path, "server")
+    certificates.look()
+    authority.issue("localhost").write(tmp_path, "server")
+    certificates.look()
+    assert [True, False, False] == [certificates.fetch() is not None for _ in range(3)]
 
 
 def test_other_authorities_alone_are_a_change(files):
@@ -132,17 +141,16 @@ def test_other_authorities_alone_are_a_change(files):
 def test_a_bad_pair_changes_nothing_and_is_told_once(files, authority, tmp_path, how, says):
     """And the good one after it is taken, whenever it comes."""
     certificates = read(files)
-    before = certificates.current()
     spoil(files, how, authority)
     look = certificates.look()
     assert says in look.trouble
     assert not look.changed
     assert [Look()] * 3 == [certificates.look() for _ in range(3)]
-    assert before is certificates.current()
+    assert certificates.fetch() is None
     authority.issue("localhost", ends=5 * DAY).write(tmp_path, "server")
     write(files.client_ca, authority.pem)
     assert [Look(changed=True), Look()] == [certificates.look(), certificates.look()]
-    assert before is not certificates.current()
+    assert certificates.fetch() is not None
 
 
 def test_a_file_that_goes_away_and_comes_back(files):
