@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 from rich.console import Console
 from rich.markup import escape
 
-from entropyd.cli import credentials, outcomes
+from entropyd.cli import credentials, outcomes, selftest
 from entropyd.cli.cards import render_deal
 from entropyd.client import Client, Deal, Refusal
 from entropyd.errors import ConfigError, RequestError
@@ -28,6 +28,8 @@ app = typer.Typer(
 )
 
 app.callback(help=__doc__)(credentials.remember)
+
+selftest.add_command(app)
 
 DEFAULT_TARGET = "unix:/run/entropyd/poker.sock"
 EXIT_REFUSED = 1

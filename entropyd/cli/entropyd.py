@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from entropyd import daemon
-from entropyd.cli import ledger, sources
+from entropyd.cli import ledger, selftest, sources
 from entropyd.config import load
 from entropyd.errors import (
     ConfigError,
@@ -31,6 +31,7 @@ app = typer.Typer(
 
 app.add_typer(ledger.app, name="ledger")
 sources.add_commands(app)
+selftest.add_command(app)
 
 # sysexits.h: EX_DATAERR, EX_SOFTWARE, EX_TEMPFAIL, EX_CONFIG
 EXIT_DATA = 65
