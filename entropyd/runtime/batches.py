@@ -14,8 +14,6 @@ from entropyd.errors import EntropydError, RequestError
 from entropyd.runtime.orders import Dealt, DrawOrder
 from entropyd.runtime.steps import Steps, dealt_of
 
-SECOND_NS = 1_000_000_000
-
 
 async def deal_batch(
     steps: Steps, orders: Sequence[DrawOrder], *, answer_by_ns: int
@@ -67,6 +65,5 @@ def _refuse_hopeless(steps: Steps, orders: Sequence[DrawOrder], answer_by_ns: in
     if hold is None or hold.why is not HoldReason.HARDWARE_SHORT:
         return
     missing = hold.needed_millibits - hold.available_millibits
-    comes_in = steps.fill_rate.millibits_per_second(now_ns) * (answer_by_ns - now_ns)
-    if comes_in < missing * SECOND_NS:
+    if not steps.fill_rate.comes_in(missing, answer_by_ns - now_ns, now_ns):
         raise steps.hold_error(hold.text, hold)

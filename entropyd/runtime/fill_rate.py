@@ -44,6 +44,18 @@ class FillRate:
         self._forget(now_ns)
         return self._millibits * 1_000_000_000 // WINDOW_NS
 
+    def comes_in(self, millibits: int, within_ns: int, now_ns: int) -> bool:
+        """Return whether so much can be expected within a time.
+
+        Judged by the time in which credit came in, not by the whole window: a
+        daemon that has just started is as fast as it will be.
+        """
+        self._forget(now_ns)
+        if not self._deliveries:
+            return False
+        since_ns = now_ns - self._deliveries[0][0]
+        return self._millibits * within_ns >= millibits * since_ns
+
     def seconds_for(self, millibits: int, now_ns: int) -> float:
         """Return how long this much takes to come in, 0.05 to 5 s; 5 s if nothing comes."""
         rate = self.millibits_per_second(now_ns)

@@ -32,6 +32,20 @@ def batch(
     return list(wire.shuffles.BatchShuffle(request, timeout=timeout_s).hands)
 
 
+def patient_batch(
+    wire: Wire, *requests: shuffle_service_pb2.ShuffleRequest
+) -> list[shuffle_service_pb2.ShuffleResponse]:
+    """Ask again while the entropy of a large batch does not come in fast enough."""
+    for _ in range(20):
+        try:
+            return batch(wire, *requests)
+        except grpc.RpcError as error:
+            refusal = Told.by(error)
+            assert refusal.code is Code.UNAVAILABLE
+            time.sleep((refusal.pushback_ms or 0) / 1000)
+    raise AssertionError("a batch was never dealt")
+
+
 def stream(wire: Wire, *messages: Request) -> dict[str, shuffle_service_pb2.HandAnswer]:
     """Send messages, close, and return every answer by hand."""
     answers = wire.shuffles.StreamShuffles(iter(messages), timeout=PATIENCE_S)
@@ -52,7 +66,7 @@ def test_a_batch_of_hands(dealing: Daemon, wire: Wire, count: int):
     """All are there, in order; asked again, alone and together, they are the same."""
     hands = [f"batch-{count}-{number}" for number in range(count)]
     requests = [order("t-batch", hand) for hand in hands]
-    dealt = batch(wire, *requests)
+    dealt = patient_batch(wire, *requests)
     assert hands == [one.shuffle.key.hand for one in dealt]
     assert not any(one.replayed for one in dealt)
     assert count == len({one.shuffle.text for one in dealt})
@@ -321,7 +335,7 @@ def test_a_kill_in_a_batch_leaves_all_of_it_or_nothing(daemon: Daemon):
         assert count in {0, 1000}
         assert count == 1000 or refusal is not None
     with running(daemon.home) as last, Wire(last) as wire:
-        dealt = batch(wire, *requests)
+        dealt = patient_batch(wire, *requests)
         assert 1000 == len(dealt)
         assert [one.shuffle for one in dealt] == [one.shuffle for one in batch(wire, *requests)]
         assert_numbers_have_no_gaps(last)

@@ -37,6 +37,16 @@ def test_a_delivery_counts_until_the_window_has_passed_it():
     assert MAX_RETRY_S == rate.seconds_for(1, SECOND + WINDOW_NS)
 
 
+def test_what_comes_in_is_judged_by_the_time_in_which_it_came():
+    """10,000 in half a second just now are 20,000 a second, whatever the window is."""
+    rate = fed((SECOND, 5_000), (SECOND + SECOND // 2, 5_000))
+    now_ns = SECOND + SECOND // 2
+    assert rate.comes_in(20_000, SECOND, now_ns)
+    assert not rate.comes_in(20_001, SECOND, now_ns)
+    assert not FillRate().comes_in(1, SECOND, now_ns)
+    assert not rate.comes_in(1, SECOND, now_ns + WINDOW_NS)
+
+
 def test_hints_stay_between_as_soon_as_you_can_and_come_back_later():
     """A client never hammers and never sleeps through a recovery."""
     rate = fed((0, 5_000_000))
