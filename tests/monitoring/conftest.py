@@ -9,7 +9,7 @@ import pytest
 from tests.monitoring.scenes import World, played
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     """Five daemons after half a minute of bad days, and the Prometheus that watched them."""
     with tempfile.TemporaryDirectory(prefix="ed-") as path, played(Path(path)) as world:

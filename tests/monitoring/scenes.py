@@ -88,15 +88,16 @@ class World:
         self.moments[scene] = time.time()
 
     def ever_fired(self) -> set[tuple[str, str]]:
-        """Return every alert that fired since all daemons dealt: name and instance."""
-        seconds = int(time.time() - self.began)
-        found = self.server.now(f'max_over_time(ALERTS{{alertstate="firing"}}[{seconds}s])')
+        """Return every alert that fired during the scenes: name and instance."""
+        end = self.moments[DOWN]
+        firing = f'max_over_time(ALERTS{{alertstate="firing"}}[{int(end - self.began)}s])'
+        found = self.server.now(firing, end)
         return {(one.labels["alertname"], one.labels.get("instance", "")) for one in found}
 
 
 @contextlib.contextmanager
 def played(home: Path) -> Iterator[World]:
-    """Play everything, and leave Prometheus to be asked; the daemons are gone afterwards."""
+    """Play everything, and leave Prometheus to be asked; the daemons are gone by then."""
     homes = {name: home / name for name in (*NAMES, "prometheus", "blind")}
     for path in homes.values():
         path.mkdir()
@@ -116,6 +117,8 @@ def played(home: Path) -> Iterator[World]:
         until("nothing of it fires", lambda: not STARTING & {one for one, _ in server.firing()})
         world = World(server, blind, daemons, began=time.time())
         _play(world)
+        for daemon in daemons.values():
+            _end(daemon)
         yield world
 
 
