@@ -19,6 +19,7 @@ from entropyd.cli import entropyd
 ENVIRONMENT = {
     "CREDENTIALS_DIRECTORY": "where keys are: who can read a record, and nothing of what is in it",
     "NOTIFY_SOCKET": "where the service manager is told how we are",
+    "GRPC_VERBOSITY": "how much gRPC itself says on standard error",
     "ENTROPYCTL_TARGET": "which daemon is asked",
     "ENTROPYCTL_CLAIM_KEY": "who may read a hand again; no input of a draw",
     "ENTROPYCTL_CA": "whom entropyctl believes to be the daemon",
@@ -66,9 +67,9 @@ def variables(module: ast.Module) -> Iterator[str]:
     named: set[ast.AST] = set()
     for node in ast.walk(module):
         match node:
-            case ast.Call(func=ast.Attribute(value=reader, attr="get"), args=[key, *_]) if (
-                is_reader(reader)
-            ):
+            case ast.Call(
+                func=ast.Attribute(value=reader, attr="get" | "setdefault"), args=[key, *_]
+            ) if is_reader(reader):
                 named.add(reader)
                 yield text_of(key)
             case ast.Call(func=reader, args=[key, *_]) if is_reader(reader):
@@ -91,6 +92,7 @@ def variables(module: ast.Module) -> Iterator[str]:
     [
         ("os.environ.get('A')", ["A"]),
         ("os.getenv('B', '')", ["B"]),
+        ("os.environ.setdefault('F', '')", ["F"]),
         ("o.environb['C']", ["*"]),
         ("os.environ['D']", ["D"]),
         ("f(os.environ)", ["*"]),
