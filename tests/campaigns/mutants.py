@@ -165,6 +165,51 @@ FURTHER = (
         ),
         f"{UNIT}/test_construction.py::test_any_failure_inside_the_drbg_latches",
     ),
+    # --- many hands ---
+    Mutant(
+        "a batch's hand without samples of its own",
+        (
+            Edit(
+                "entropyd/rbg/construction.py",
+                'BATCH_SEED_LABEL + lp(x) + entropy, "sha512")',
+                'BATCH_SEED_LABEL + lp(x), "sha512")',
+            ),
+        ),
+        f"{UNIT}/test_construction.py::test_what_a_batch_is_made_from_is_in_its_seeds",
+    ),
+    Mutant(
+        "swap below i in the draw of many decks",
+        (
+            Edit(
+                "entropyd/draw/batch.py",
+                "    bounds = [*range(size, 1, -1), 0]\n",
+                "    bounds = [*range(size - 1, 0, -1), 0]\n",
+            ),
+        ),
+        f"{UNIT}/test_batch_kernel.py::test_thousands_of_decks_are_those_of_shuffle",
+    ),
+    Mutant(
+        "a deck that needs a second block is dealt from the next one's",
+        (
+            Edit(
+                "entropyd/draw/batch.py",
+                "(accepted == size - 1) & (at - first <= BLOCK_BITS)\n",
+                "accepted == size - 1\n",
+            ),
+        ),
+        f"{UNIT}/test_batch_kernel.py::test_a_deck_that_needs_a_second_block_is_among_others",
+    ),
+    Mutant(
+        "a batch is released without its reseed",
+        (
+            Edit(
+                "entropyd/entropy/gate.py",
+                "            missing += [policy.user_millibits] * hands\n",
+                "            missing += [policy.user_millibits] * (hands - 1)\n",
+            ),
+        ),
+        f"{UNIT}/test_gate.py::test_a_batch_costs_a_seed_more_than_its_hands",
+    ),
     # --- health and credit ---
     Mutant(
         "window with an alarm joins the next one's credit",
@@ -278,11 +323,13 @@ FURTHER = (
         "answer made of the draw, not of its record",
         (
             Edit(
-                "entropyd/runtime/dealer.py",
-                "        recording.add_done_callback(lambda done: self._recorded(waiter, done))\n",
-                "        from entropyd.ledger.contract import Recorded\n"
-                "        self._settle(waiter)\n"
-                "        waiter.future.set_result(Recorded(HandRecord(1, b'', draft)))\n",
+                "entropyd/runtime/draws.py",
+                "        recording.add_done_callback("
+                "lambda done: self._recorded(waiters, done, reseeds))\n",
+                "        from entropyd.ledger.contract import HandRecord, Recorded\n"
+                "        for waiter, draft in zip(waiters, drafts, strict=True):\n"
+                "            self._settle(waiter)\n"
+                "            waiter.decide([Recorded(HandRecord(1, b'', draft))])\n",
             ),
         ),
         f"{UNIT}/test_dealer.py::test_a_hand_is_drawn_recorded_and_answered_from_the_record",
@@ -302,9 +349,9 @@ FURTHER = (
         "spent hand costs another draw",
         (
             Edit(
-                "entropyd/runtime/dealer.py",
-                "        if record is not None:\n            return Dealt(",
-                "        if False:\n            return Dealt(",
+                "entropyd/runtime/steps.py",
+                "        if record is None:\n            return None\n",
+                "        if True:\n            return None\n",
             ),
         ),
         f"{UNIT}/test_dealer.py::test_a_spent_hand_is_refused_to_another_claim_table_or_deck",
@@ -313,8 +360,8 @@ FURTHER = (
         "waiter's time never over",
         (
             Edit(
-                "entropyd/runtime/dealer.py",
-                "max(0, answer_by_ns - self._clock_ns()) / 1e9, wake",
+                "entropyd/runtime/steps.py",
+                "max(0, answer_by_ns - self.clock_ns()) / 1e9, wake",
                 "3600, wake",
             ),
         ),
@@ -325,7 +372,8 @@ FURTHER = (
         (
             Edit(
                 "entropyd/runtime/waiters.py",
-                "        return self._length < self._capacity and len(mine) < self._share\n",
+                "        return len(self) + places <= self._capacity"
+                " and taken + places <= self._share\n",
                 "        return True\n",
             ),
         ),
@@ -367,8 +415,11 @@ FURTHER = (
         (
             Edit(
                 "entropyd/ledger/sqlite_batch.py",
-                '"INSERT INTO spent VALUES (?, ?) ON CONFLICT DO NOTHING"',
-                '"REPLACE INTO spent VALUES (?, ?)"',
+                '"INSERT INTO spent VALUES"',
+                '"REPLACE INTO spent VALUES"',
+            ),
+            Edit(
+                "entropyd/ledger/sqlite_batch.py", "        if key in spent:\n", "        if 0:\n"
             ),
         ),
         "tests/contract/test_sqlite.py::TestSqliteLedger::test_a_spent_hand_keeps_its_deck",
