@@ -67,6 +67,8 @@ OUTCOME = {
     "source.options": "yes: which device is read, and how; see below",
     "gate.hardware_bits": "yes: how many hardware samples are mixed into a seed; never fewer than"
     " are worth 320 bits",
+    "gate.min_hardware_sources": "yes: how many sources give hardware samples to a seed, each as"
+    " many as one alone would give",
     "gate.user_bits": "yes: how much user data a seed waits for, or how many hardware samples cover"
     " for it",
     "gate.user_shortfall": "yes: whether missing user data is covered by more hardware samples,"
@@ -135,6 +137,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "dtr": "no: many devices send nothing without",
         "block_bytes": "no: how many samples come at once",
         "read_timeout_ms": "no: when a silent device counts as lost",
+        "nominal_rate": "no: when samples count as too slow or too fast, which takes no credit",
     },
     "quantis-emulator": {
         **_QUANTIS,

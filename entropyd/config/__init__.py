@@ -147,6 +147,16 @@ class Config(Table):
         """Whose hands can be dealt, each once, in order."""
         return tenants_of(self.listeners, self.clients)
 
+    @model_validator(mode="after")
+    def _has_enough_sources(self) -> Self:
+        if self.gate.min_hardware_sources > len(self.sources):
+            raise ValueError(
+                f"gate.min_hardware_sources is {self.gate.min_hardware_sources}, and"
+                f" {len(self.sources)} sources are configured; expected at most as many: lower it,"
+                " or add a [[source]]"
+            )
+        return self
+
     def refuse_unfit(self, source: Source, kind: SourceKind) -> None:
         """Raise unless a source of this kind may be dealt from in this mode.
 

@@ -38,6 +38,8 @@ from entropyd.config.values import (
 # Strength 256 and the 64-bit margin of SP 800-90C; SHA-512 conditioning carries 512.
 MIN_HARDWARE_BITS = 320
 MAX_SEED_BITS = 512
+# More devices than one machine has ports for.
+MAX_HARDWARE_SOURCES = 16
 # A bit-masked pass over 52 cards takes 249 bits: one seed is worth one of them.
 FULL_USER_BITS = 249
 
@@ -96,6 +98,13 @@ class Gate(Table):
         le=MAX_SEED_BITS,
         description="a whole number from 320 (strength 256 and a margin of 64) to 512: hardware"
         " credit of a seed",
+    )
+    min_hardware_sources: int = Field(
+        default=1,
+        ge=1,
+        le=MAX_HARDWARE_SOURCES,
+        description="a whole number from 1 to 16, at most as many as there are sources: so many"
+        " hardware sources give hardware_bits to each seed, each of them all of it",
     )
     user_bits: int = Field(
         default=FULL_USER_BITS,

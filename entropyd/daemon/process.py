@@ -486,6 +486,7 @@ def _make_gate(config: Config) -> Gate:
     return Gate(
         GatePolicy(
             hardware_bits=gate.hardware_bits,
+            min_hardware_sources=gate.min_hardware_sources,
             user_bits=gate.user_bits,
             user_shortfall=UserShortfall(gate.user_shortfall),
             max_sample_age_ns=gate.max_sample_age_ns,

@@ -27,7 +27,7 @@ from entropyd.entropy.gated import (
     Stirred,
 )
 from entropyd.entropy.policy import GatePolicy, UserShortfall
-from entropyd.entropy.reservoir import Plan, Reservoir, Taken
+from entropyd.entropy.reservoir import Amount, FromEach, Plan, Reservoir, Taken
 from entropyd.entropy.source import MILLIBITS_PER_BIT
 from entropyd.entropy.standing import Standings
 from entropyd.entropy.user import Added, UserPlan, UserPool, UserTake
@@ -134,13 +134,13 @@ class Gate:
         All of it must wait in the reservoir at the same time. Judged by the
         best credit that a source has now; where none has any, nobody can say.
         """
-        best = max(self._standings.credit.values(), default=0)
-        if best == 0:
-            return True
         policy = self.policy
+        best = sorted(self._standings.credit.values(), reverse=True)[: policy.min_hardware_sources]
+        if len(best) < policy.min_hardware_sources:
+            return True
         covered = policy.user_shortfall is not UserShortfall.IGNORE
-        samples = -(-policy.hardware_millibits // best)
-        cover = -(-policy.user_millibits // best) if covered else 0
+        samples = sum(-(-policy.hardware_millibits // credit) for credit in best)
+        cover = -(-policy.user_millibits // best[0]) if covered else 0
         return (hands + 1) * (samples + cover) <= policy.reservoir_bytes
 
     # --- what goes out --------------------------------------------------------
@@ -153,10 +153,10 @@ class Gate:
         """
         if self._instantiated:
             raise InternalError("the gate released an instantiation before; expected one")
-        hold = self._required_hold(self.policy.instantiate_millibits, now_ns)
+        amounts = [self._hardware(self.policy.instantiate_millibits)]
+        hold = self._required_hold(_total(amounts), now_ns)
         if hold is not None:
             return hold
-        amounts = [self.policy.instantiate_millibits]
         plan = self._reservoir.plan(amounts, now_ns, self._standings.credit)
         if plan is None:
             return self._hardware_hold(amounts, now_ns)
@@ -202,7 +202,8 @@ class Gate:
         missing = self._missing(self._plan_users(tenant, most, now_ns))
         if self.policy.user_shortfall is UserShortfall.WAIT:
             missing = list(takewhile(lambda millibits: millibits == 0, missing))
-        groups = [(self.policy.hardware_millibits, cover) for cover in missing]
+        hardware = self._hardware(self.policy.hardware_millibits)
+        groups = [(hardware, cover) for cover in missing]
         plan = self._reservoir.plan_most(groups, now_ns, self._standings.credit)
         users = self._plan_users(tenant, len(plan.takes) // 2, now_ns)
         return self._spend(tenant, plan, users, now_ns)
@@ -261,7 +262,7 @@ class Gate:
         if not self._instantiated:
             return Hold(
                 HoldReason.NOT_INSTANTIATED,
-                policy.instantiate_millibits,
+                policy.min_hardware_sources * policy.instantiate_millibits,
                 self.level_millibits(now_ns),
                 "the generator is not instantiated yet; awaited: its first hardware entropy",
             )
@@ -275,7 +276,8 @@ class Gate:
             missing += [0] * hands
         # Class hardware and class cover of each seed by turns, so that the
         # oldest samples go to the first seed.
-        amounts = [n for cover in missing for n in (policy.hardware_millibits, cover)]
+        hardware = self._hardware(policy.hardware_millibits)
+        amounts = [amount for cover in missing for amount in (hardware, cover)]
         plan = self._reservoir.plan(amounts, now_ns, self._standings.credit)
         if plan is None:
             return self._hardware_hold(amounts, now_ns)
@@ -323,19 +325,32 @@ class Gate:
         level = self.level_millibits(now_ns)
         return Hold(why, max(needed, level + 1), level, text)
 
-    def _hardware_hold(self, amounts: Sequence[int], now_ns: int) -> Hold:
+    def _hardware(self, millibits: int) -> Amount:
+        """Return what class hardware takes: from one source, or the same from each of several."""
+        several = self.policy.min_hardware_sources
+        return millibits if several == 1 else FromEach(millibits, several)
+
+    def _hardware_hold(self, amounts: Sequence[Amount], now_ns: int) -> Hold:
         """Say that too little hardware credit waits, or why there will be none."""
         level = self.level_millibits(now_ns)
         # The sum may be there and still not be enough, because only whole
         # samples are spent. Then at least one more sample is needed.
-        needed = max(sum(amounts), level + 1)
-        names = ", ".join(repr(name) for name in self._standings.credit) or "a hardware source"
-        short = (
-            f"{_bits(level)} of {_bits(needed)} bits of hardware entropy are there;"
-            f" awaited: more samples from {names}"
-        )
-        why, text = self._standings.sole_fault() or (HoldReason.HARDWARE_SHORT, short)
+        needed = max(_total(amounts), level + 1)
+        fault = self._standings.fault_of_too_few(self.policy.min_hardware_sources)
+        why, text = fault or (HoldReason.HARDWARE_SHORT, self._shortage(needed, level, now_ns))
         return Hold(why, needed, level, text)
+
+    def _shortage(self, needed: int, level: int, now_ns: int) -> str:
+        counting = tuple(self._standings.credit)
+        short = f"{_bits(level)} of {_bits(needed)} bits of hardware entropy are there"
+        if self.policy.min_hardware_sources > 1:
+            levels = ", ".join(
+                f"{name!r} has {_bits(self.source_level_millibits(name, now_ns))}"
+                for name in counting
+            )
+            short += f", from each of {self.policy.min_hardware_sources} sources; {levels}"
+        names = ", ".join(map(repr, counting)) or "a hardware source"
+        return f"{short}; awaited: more samples from {names}"
 
     def _seed(
         self,
@@ -395,6 +410,11 @@ def _user_hold(tenant: str, needed: int, missing: int) -> Hold:
         f"the users of {tenant!r} have given {_bits(available)} of {_bits(needed)} bits;"
         " awaited: more user entropy",
     )
+
+
+def _total(amounts: Sequence[Amount]) -> int:
+    """Return the credit of several amounts."""
+    return sum(amount if isinstance(amount, int) else amount.total for amount in amounts)
 
 
 def _bits(millibits: int) -> str:

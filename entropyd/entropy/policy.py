@@ -42,6 +42,9 @@ class GatePolicy:
 
     Attributes:
         hardware_bits: credited bits of class hardware, for every seed.
+        min_hardware_sources: from how many sources each seed takes `hardware_bits`, and
+            the instantiation its own; from each the whole amount. So all but one may
+            be worth nothing, undetected, and the seed still holds what it must.
         user_bits: bits that its users should count for.
         user_shortfall: what happens if they do not.
         instantiate_bits: credited hardware bits that instantiate the DRBG.
@@ -56,6 +59,7 @@ class GatePolicy:
     """
 
     hardware_bits: int = HARDWARE_BITS
+    min_hardware_sources: int = 1
     user_bits: int = USER_BITS
     user_shortfall: UserShortfall = UserShortfall.COVER
     instantiate_bits: int = INSTANTIATE_BITS
@@ -77,6 +81,10 @@ class GatePolicy:
                     f"gate.{name} is {getattr(self, name)}; expected at least {least}"
                     f" (below {floor} only in development)"
                 )
+        if self.min_hardware_sources < 1:
+            raise ConfigError(
+                f"gate.min_hardware_sources is {self.min_hardware_sources}; expected at least 1"
+            )
         if self.reservoir_bytes < MIN_RESERVOIR_BYTES or self.max_sample_age_ns <= 0:
             raise ConfigError(
                 f"gate.reservoir_bytes is {self.reservoir_bytes} and gate.max_sample_age"
@@ -85,7 +93,7 @@ class GatePolicy:
 
     @property
     def hardware_millibits(self) -> int:
-        """What class hardware must be credited with, for one seed."""
+        """What class hardware must be credited with, for one seed, from each source."""
         return self.hardware_bits * MILLIBITS_PER_BIT
 
     @property
@@ -95,17 +103,19 @@ class GatePolicy:
 
     @property
     def instantiate_millibits(self) -> int:
-        """What class hardware must be credited with to instantiate."""
+        """What class hardware must be credited with to instantiate, from each source."""
         return self.instantiate_bits * MILLIBITS_PER_BIT
 
     @property
     def seed_millibits(self) -> int:
         """The most hardware credit that one seed costs: with no user data at all."""
         cover = self.user_millibits if self.user_shortfall is UserShortfall.COVER else 0
-        return self.hardware_millibits + cover
+        return self.min_hardware_sources * self.hardware_millibits + cover
 
     def describe(self) -> str:
         """Return the policy in one line, for receipts and status."""
+        several = self.min_hardware_sources
         return (
-            f"hardware={self.hardware_bits} user={self.user_bits} shortfall={self.user_shortfall}"
+            f"hardware={self.hardware_bits}{f' from each of {several}' if several > 1 else ''}"
+            f" user={self.user_bits} shortfall={self.user_shortfall}"
         )

@@ -40,6 +40,28 @@ class Taken:
     oldest_arrived_ns: int
 
 
+@dataclass(frozen=True, slots=True)
+class FromEach:
+    """So much from each of several sources, whichever have most waiting.
+
+    Attributes:
+        millibits: credit that each of them gives.
+        sources: how many, at least 1.
+    """
+
+    millibits: int
+    sources: int
+
+    @property
+    def total(self) -> int:
+        """Credit of all of them together."""
+        return self.millibits * self.sources
+
+
+# Millibits from whatever source comes first, or from each of several.
+Amount = int | FromEach
+
+
 class _Lane:
     """The waiting blocks of one source, oldest first, and what they add up to.
 
@@ -91,6 +113,11 @@ class _Cursor:
     credit_now: int
     index: int
     start: int
+    planned_millibits: int = 0
+
+    def left_millibits(self) -> int:
+        """Return what the samples that are not planned yet count for."""
+        return self.lane.level_millibits(self.credit_now) - self.planned_millibits
 
     def head(self) -> CreditedBlock | None:
         """Return the block of the next sample that is not planned yet."""
@@ -116,16 +143,36 @@ class Plan:
         self.takes: list[tuple[Taken, ...]] = []
         self.drops: list[tuple[_Lane, int]] = []
 
-    def add(self, millibits: int) -> bool:
+    def add(self, amount: Amount) -> bool:
         """Plan one more take; return False if too little is left for it."""
+        if isinstance(amount, int):
+            take = self._collect(self._cursors, amount)
+        else:
+            take = self._collect_from_each(amount)
+        if take is None:
+            return False
+        self.takes.append(take)
+        return True
+
+    def _collect_from_each(self, amount: FromEach) -> tuple[Taken, ...] | None:
+        # The fullest first: so as many takes as possible find enough sources.
+        fullest = sorted(self._cursors, key=_Cursor.left_millibits, reverse=True)
+        parts = [self._collect([cursor], amount.millibits) for cursor in fullest[: amount.sources]]
+        found = [part for part in parts if part is not None]
+        if len(found) < amount.sources:
+            return None
+        return tuple(taken for part in found for taken in part)
+
+    def _collect(self, cursors: Sequence[_Cursor], millibits: int) -> tuple[Taken, ...] | None:
+        """Return the oldest samples under some cursors, each source once; None: too few."""
         pieces: dict[str, list[memoryview]] = {}
         credited: dict[str, int] = {}
         oldest_ns: dict[str, int] = {}
         missing = millibits
         while missing > 0:
-            cursor = self._oldest_cursor()
+            cursor = _oldest(cursors)
             if cursor is None:
-                return False
+                return None
             block = cursor.lane.blocks[cursor.index]
             credit = min(block.millibits_per_sample, cursor.credit_now)
             # Whole samples: rounded up, because a part of one cannot be spent.
@@ -135,16 +182,14 @@ class Plan:
             credited[block.source_id] = credited.get(block.source_id, 0) + count * credit
             oldest_ns.setdefault(block.source_id, block.arrived_ns)
             missing -= count * credit
+            cursor.planned_millibits += count * credit
             self._advance(cursor, count, len(block.samples))
-        self.takes.append(
-            tuple(
-                Taken(source_id, b"".join(views), credited[source_id], oldest_ns[source_id])
-                for source_id, views in pieces.items()
-            )
+        return tuple(
+            Taken(source_id, b"".join(views), credited[source_id], oldest_ns[source_id])
+            for source_id, views in pieces.items()
         )
-        return True
 
-    def add_all(self, amounts: Sequence[int]) -> bool:
+    def add_all(self, amounts: Sequence[Amount]) -> bool:
         """Plan several more takes, or none of them; return which."""
         takes, drops = len(self.takes), len(self.drops)
         if all(self.add(amount) for amount in amounts):
@@ -159,13 +204,15 @@ class Plan:
             cursor.index += 1
             cursor.start = 0
 
-    def _oldest_cursor(self) -> _Cursor | None:
-        oldest, arrived_ns = None, 0
-        for cursor in self._cursors:
-            block = cursor.head()
-            if block is not None and (oldest is None or block.arrived_ns < arrived_ns):
-                oldest, arrived_ns = cursor, block.arrived_ns
-        return oldest
+
+def _oldest(cursors: Sequence[_Cursor]) -> _Cursor | None:
+    """Return the cursor before the oldest sample that is not planned yet."""
+    oldest, arrived_ns = None, 0
+    for cursor in cursors:
+        block = cursor.head()
+        if block is not None and (oldest is None or block.arrived_ns < arrived_ns):
+            oldest, arrived_ns = cursor, block.arrived_ns
+    return oldest
 
 
 class Reservoir:
@@ -244,13 +291,13 @@ class Reservoir:
         )
 
     def plan(
-        self, amounts: Sequence[int], now_ns: int, current_credit: Mapping[str, int]
+        self, amounts: Sequence[Amount], now_ns: int, current_credit: Mapping[str, int]
     ) -> Plan | None:
         """Find samples worth each of several amounts, oldest first, and spend none yet.
 
         Args:
-            amounts: millibits of each take, in the order in which they are
-                served; an amount of 0 takes nothing.
+            amounts: millibits of each take, from whichever source or from each of
+                several, in the order in which they are served; 0 takes nothing.
             now_ns: monotonic time, in nanoseconds.
             current_credit: millibits a sample of each source now.
 
@@ -262,7 +309,7 @@ class Reservoir:
         return plan if len(plan.takes) == len(amounts) else None
 
     def plan_most(
-        self, groups: Iterable[Sequence[int]], now_ns: int, current_credit: Mapping[str, int]
+        self, groups: Iterable[Sequence[Amount]], now_ns: int, current_credit: Mapping[str, int]
     ) -> Plan:
         """Find samples for as many groups of amounts as there are, oldest first, and spend none.
 

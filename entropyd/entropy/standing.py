@@ -80,9 +80,9 @@ class Standings:
         """Return the gravest fault of a required source, its text naming the source."""
         return self._gravest(name for name in self._faults if self._facts[name].required)
 
-    def sole_fault(self) -> Fault | None:
-        """Return the gravest fault of any source, if not one counts."""
-        return None if self.credit else self._gravest(self._faults)
+    def fault_of_too_few(self, needed: int) -> Fault | None:
+        """Return the gravest fault of any source, if fewer than `needed` count."""
+        return None if len(self.credit) >= needed else self._gravest(self._faults)
 
     def _gravest(self, names: Iterable[str]) -> Fault | None:
         name = min(names, key=lambda name: _GRAVITY[self._faults[name][0]], default=None)

@@ -575,8 +575,8 @@ def test_an_anchor_lies_outside_of_what_it_guards():
 EVERY_KEY = {
     "client.max_calls", "client.roles", "client.san", "client.tenant", "client.token_sha256",
     "gate.answer_before_deadline", "gate.hardware_bits", "gate.max_hold", "gate.max_sample_age",
-    "gate.max_waiters", "gate.reservoir_bytes", "gate.user_bits", "gate.user_shortfall",
-    "http.address", "keys.at_rest", "ledger.anchor", "ledger.hot_for",
+    "gate.max_waiters", "gate.min_hardware_sources", "gate.reservoir_bytes", "gate.user_bits",
+    "gate.user_shortfall", "http.address", "keys.at_rest", "ledger.anchor", "ledger.hot_for",
     "ledger.min_free", "ledger.secrets_for",
     "listener.address", "listener.group", "listener.max_calls", "listener.tls.cert",
     "listener.tls.client_ca", "listener.tls.key",
