@@ -44,6 +44,13 @@ class QuietRule:
             self._first_ns = now_ns
         return (alone and first) or queued >= MAX_BATCH_ROWS
 
-    def is_complete(self, now_ns: int) -> bool:
-        """Say if the batch is complete although nothing arrived just now."""
-        return now_ns - self._last_ns >= QUIET_NS or now_ns - self._first_ns >= MAX_WAIT_NS
+    def is_complete(self, now_ns: int, *, late_ns: int = 0) -> bool:
+        """Say if the batch is complete although nothing arrived just now.
+
+        Args:
+            now_ns: monotonic time, nanoseconds.
+            late_ns: how long ago this was to be asked. A loop that is late was busy, and there may
+                be arrivals that it has not come to: that is no quiet.
+        """
+        quiet = now_ns - self._last_ns >= QUIET_NS and late_ns < QUIET_NS
+        return quiet or now_ns - self._first_ns >= MAX_WAIT_NS

@@ -111,6 +111,7 @@ class GroupCommitWriter:
         # The queue is due: it goes as soon as the running commit has ended.
         self._due = False
         self._timer: asyncio.TimerHandle | None = None
+        self._looks_at_ns = 0
         self._retry_timer: asyncio.TimerHandle | None = None
         self._rule = QuietRule()
         self._changed: list[asyncio.Future[None]] = []
@@ -228,13 +229,15 @@ class GroupCommitWriter:
     def _wait_for_quiet(self) -> None:
         """Arm the timer, once for a whole burst: arrivals move the time that it looks at."""
         if self._timer is None:
+            self._looks_at_ns = time.monotonic_ns() + QUIET_NS
             self._timer = self._loop.call_later(QUIET_NS / 1e9, self._look_for_quiet)
 
     def _look_for_quiet(self) -> None:
         self._timer = None
         if not self._has_work():
             return
-        if self._rule.is_complete(time.monotonic_ns()):
+        now_ns = time.monotonic_ns()
+        if self._rule.is_complete(now_ns, late_ns=now_ns - self._looks_at_ns):
             self._commit_now()
         else:
             self._wait_for_quiet()

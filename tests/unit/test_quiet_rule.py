@@ -16,6 +16,15 @@ def test_a_call_among_others_waits_until_nothing_arrived_for_a_millisecond():
     assert rule.is_complete(T + QUIET_NS)
 
 
+def test_a_loop_that_is_late_has_not_seen_a_quiet():
+    """Until the batch has waited for as long as any may."""
+    rule = QuietRule()
+    rule.arrived(T, 1, alone=False)
+    assert not rule.is_complete(T + 2 * QUIET_NS, late_ns=QUIET_NS)
+    assert rule.is_complete(T + 2 * QUIET_NS, late_ns=QUIET_NS - 1)
+    assert rule.is_complete(T + MAX_WAIT_NS, late_ns=QUIET_NS)
+
+
 def test_every_arrival_moves_the_end_of_the_burst():
     rule = QuietRule()
     for number in range(10):
