@@ -1,4 +1,4 @@
-"""`entropyd capture`: what an operator does with one source while the daemon is stopped."""
+"""`entropyd capture` and `alarms`: raw samples for whoever assesses or examines a device."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ DEFAULT_CONFIG = Path("/etc/entropyd/entropyd.toml")
 def add_commands(app: typer.Typer) -> None:
     """Add the commands of this module to `entropyd`."""
     app.command()(capture)
+    app.command()(alarms)
 
 
 def capture(
@@ -29,6 +30,20 @@ def capture(
     nothing is ever dealt from them. Driver `replay` plays the file.
     """
     print(daemon.capture_samples(load(config), source, samples, out, utc=_utc))
+
+
+def alarms(
+    out: Annotated[
+        Path | None, typer.Option(help="Directory that gets the samples, a file for each alarm.")
+    ] = None,
+    config: Annotated[Path, typer.Option("--config", "-c", help="TOML file.")] = DEFAULT_CONFIG,
+) -> None:
+    """Show the last health alarms with the samples that fired. The daemon must be stopped.
+
+    The ledger keeps the windows of the newest 64, encrypted. None of their samples was dealt from.
+    """
+    lines = daemon.show_alarms(load(config), out)
+    print("\n".join(lines) or "no alarm has left a window")
 
 
 def _utc() -> str:

@@ -293,11 +293,12 @@ class EntropySource:
         alarms: list[HealthAlarm] = []
         done = 0
         for failure in self._tests.feed(raw):
-            start = (failure.sample_index - offset) // self._window * self._window
+            fired = failure.sample_index - offset
+            start = fired // self._window * self._window
             self._pass_windows(data[done:start], released)
             done = start
             released.clear()  # an alarm takes all credit of this source, here as in the reservoir
-            alarms.append(self._alarm(failure, now_ns))
+            alarms.append(self._alarm(failure, data[start : fired + 1], now_ns))
             if self.history.latch is not None:
                 self._pending = b""
                 return (), tuple(alarms)
@@ -309,7 +310,7 @@ class EntropySource:
         self._pending = data[end:]
         return blocks, tuple(alarms)
 
-    def _alarm(self, failure: Failure, now_ns: int) -> HealthAlarm:
+    def _alarm(self, failure: Failure, samples: bytes, now_ns: int) -> HealthAlarm:
         during_startup = self._release.phase is SourceState.STARTUP
         self.history = self.history.with_alarm(failure)
         if self._fate is not _Fate.FAILED:
@@ -329,6 +330,7 @@ class EntropySource:
             window_start=self._first_index + failure.sample_index - in_window,
             window=self._window,
             latch=self.history.latch,
+            samples=samples,
         )
 
     def _pass_windows(self, samples: bytes, released: list[tuple[int, bytes]]) -> None:

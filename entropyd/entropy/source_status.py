@@ -4,7 +4,7 @@ Values only; they may be handed to any thread. None of them shows a sample:
 blocks keep theirs out of every text.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from entropyd.entropy.credited import CreditedBlock
 from entropyd.entropy.health import HealthTest, Verdict
@@ -27,6 +27,7 @@ class HealthAlarm:
         window_start: index of the first sample of the proportion window that holds it.
         window: length of that window, in samples; none of them is credited.
         latch: why the source is off because of it; None while it may recover by itself.
+        samples: the samples of that window up to the one that fired; none is ever dealt from.
     """
 
     source_id: str
@@ -37,6 +38,7 @@ class HealthAlarm:
     window_start: int
     window: int
     latch: LatchReason | None
+    samples: bytes = field(default=b"", repr=False)
 
     @property
     def count(self) -> int:

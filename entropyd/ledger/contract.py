@@ -85,19 +85,41 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True)
 class Event:
-    """Something worth remembering that is not a hand. Never holds a secret.
+    """Something worth remembering that is not a hand. Never holds a secret but its window.
 
     Attributes:
         kind: what happened.
         subject: to what: a source id, or `tenant/hand`.
         detail: JSON text, for people and auditors.
         at_ns: wall clock, nanoseconds since 1970; a claim.
+        window: raw samples in which a health test fired, at most MAX_ALARM_WINDOW_BYTES; empty
+            for any other event. Kept encrypted, and returned by `alarm_windows` alone.
     """
 
     kind: EventKind
     subject: str
     detail: str
     at_ns: int
+    window: bytes = field(default=b"", repr=False)
+
+
+# The proportion window of a source of bits, the longer one.
+MAX_ALARM_WINDOW_BYTES = 1024
+# Five alarms latch a source off: these are the last dozen of such stories, 64 KiB in all.
+MAX_ALARM_WINDOWS = 64
+
+
+@dataclass(frozen=True)
+class AlarmWindow:
+    """What a device sent when a health test fired.
+
+    Attributes:
+        event: the alarm.
+        samples: of its window, up to the one that reached the cutoff.
+    """
+
+    event: Event
+    samples: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -154,7 +176,8 @@ class Ledger(Protocol):
                 The store remains usable: the next commit, which may be an
                 empty one, finds out whether it works again.
             LedgerDamagedError: the store contradicts itself. Fatal.
-            InternalError: a draft contradicts itself. Nothing was written. Fatal.
+            InternalError: a draft contradicts itself, or a window is too long. Nothing was
+                written. Fatal.
         """
         ...
 
@@ -205,6 +228,17 @@ class Ledger(Protocol):
 
     def events(self, kind: EventKind | None = None) -> list[Event]:
         """Return the events of one kind, or all, oldest first. Any thread."""
+        ...
+
+    def alarm_windows(self) -> list[AlarmWindow]:
+        """Return the windows of the newest alarms, MAX_ALARM_WINDOWS at most, oldest first.
+
+        Any thread may call.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
+            LedgerDamagedError: one does not decrypt, or not with its event.
+        """
         ...
 
     def count(self) -> int:

@@ -22,9 +22,11 @@ from threading import Lock
 from typing import Self, TypeVar
 
 from entropyd.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
+from entropyd.ledger.alarm_windows import check_window, read_windows, write_windows
 from entropyd.ledger.archives import DIRECTORY_NAME, archived_link
 from entropyd.ledger.chain import Position
 from entropyd.ledger.contract import (
+    AlarmWindow,
     Event,
     EventKind,
     HandDraft,
@@ -56,11 +58,14 @@ _FILES = ("", "-wal")
 class SqliteLedger:
     """A `Ledger` in the state directory. Make one with `open`."""
 
-    def __init__(self, directory: StateDirectory, rows: HandRows, *, min_free_bytes: int) -> None:
+    def __init__(
+        self, directory: StateDirectory, secrets: SecretBox, *, min_free_bytes: int
+    ) -> None:
         self._directory = directory
         self._path = directory.path / FILE_NAME
         self._archives = directory.path / DIRECTORY_NAME
-        self._rows = rows
+        self._secrets = secrets
+        self._rows = HandRows(secrets)
         self._min_free_bytes = min_free_bytes
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
@@ -87,7 +92,7 @@ class SqliteLedger:
             LedgerUnavailableError: it cannot be opened or written now.
             ConfigError: it was written by a newer entropyd.
         """
-        ledger = cls(directory, HandRows(secrets), min_free_bytes=min_free_bytes)
+        ledger = cls(directory, secrets, min_free_bytes=min_free_bytes)
         try:
             with translated(ledger._path):
                 create_file(ledger._path)
@@ -107,6 +112,8 @@ class SqliteLedger:
         """Record all of it, or nothing. See `Ledger.commit`."""
         for draft in drafts:
             check_draft(draft)
+        for event in events:
+            check_window(event)
         self._refuse_closed()
         if drafts:
             self._check_room()
@@ -132,6 +139,7 @@ class SqliteLedger:
     ) -> list[Outcome]:
         outcomes = record(writer, self._rows, drafts, self._archives) if drafts else []
         write_notes(writer, events, health_states)
+        write_windows(writer, self._secrets, events)
         return outcomes
 
     def _transact(self, writer: sqlite3.Connection, work: Callable[[], T]) -> T:
@@ -192,6 +200,10 @@ class SqliteLedger:
             (kind, kind),
         )
         return [Event(EventKind(row[0]), *row[1:]) for row in rows]
+
+    def alarm_windows(self) -> list[AlarmWindow]:
+        """Return the windows of the newest alarms. See `Ledger.alarm_windows`."""
+        return self._ask(lambda reader: read_windows(reader, self._secrets))
 
     def count(self) -> int:
         """Return how many hands are recorded: the last id, for ids have no gaps."""

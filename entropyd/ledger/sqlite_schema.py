@@ -72,6 +72,11 @@ _VERSION_2 = (
         sha256 BLOB NOT NULL CHECK (length(sha256) = 32),
         destroyed_through INTEGER NOT NULL
     ) STRICT""",
+    # Raw samples of the newest alarms, each encrypted and bound to its event (alarm_windows.py).
+    """CREATE TABLE IF NOT EXISTS alarm_windows (
+        event_id INTEGER PRIMARY KEY,
+        sealed BLOB NOT NULL
+    ) STRICT""",
 )
 
 

@@ -158,6 +158,7 @@ class Intake:
             count=alarm.count,
             cutoff=alarm.cutoff,
             sample_index=alarm.sample_index,
+            window=alarm.samples,
         )
         if alarm.latch is not None:
             self._note(EventKind.HEALTH_LATCH, report, latch=str(alarm.latch))
@@ -175,6 +176,8 @@ class Intake:
             nominal_per_s=change.nominal_per_s,
         )
 
-    def _note(self, kind: EventKind, report: Report, **detail: str | int) -> None:
+    def _note(
+        self, kind: EventKind, report: Report, *, window: bytes = b"", **detail: str | int
+    ) -> None:
         text = json.dumps({**detail, "serial": report.serial})
-        self._store.note(Event(kind, report.source_id, text, self._wall_ns()))
+        self._store.note(Event(kind, report.source_id, text, self._wall_ns(), window))

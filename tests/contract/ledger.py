@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropyd.errors import InternalError, LedgerConflictError, LedgerUnavailableError
-from entropyd.ledger.contract import AlreadySpent, Event, EventKind, Ledger, Recorded
+from entropyd.ledger.contract import (
+    MAX_ALARM_WINDOWS,
+    AlarmWindow,
+    AlreadySpent,
+    Event,
+    EventKind,
+    Ledger,
+    Recorded,
+)
 from tests.fakes.drafts import make_draft
 from tests.fakes.ledger import FaultyLedger, expected_open_hash, without_secrets
 
@@ -26,6 +34,7 @@ class Store(Protocol):
 
 
 ALARM = Event(EventKind.HEALTH_ALARM, "quantis-1", '{"test": "rct"}', 1)
+WINDOWED = Event(EventKind.HEALTH_ALARM, "quantis-1", '{"test": "apt"}', 4, window=b"raw")
 RESET = Event(EventKind.HEALTH_RESET, "quantis-1", "{}", 2)
 READ = Event(EventKind.HAND_READ, "room/hand-1", "{}", 3)
 
@@ -163,6 +172,46 @@ class LedgerContract:
         assert [] == ledger.commit([])
         assert (0, [], {}) == (ledger.count(), ledger.events(), ledger.health_states())
 
+    # --- windows of alarms ---
+
+    def test_the_window_of_an_alarm_is_kept_beside_its_event(self, ledger):
+        """Events come back without it; the window comes back with its event."""
+        other = Event(EventKind.HEALTH_ALARM, "quantis-2", "{}", 9, window=bytes(1024))
+        ledger.commit([], [READ, WINDOWED, ALARM])
+        ledger.commit([make_draft()], [other, RESET])
+        bare = [replace(event, window=b"") for event in (WINDOWED, other)]
+        assert [AlarmWindow(bare[0], b"raw"), AlarmWindow(bare[1], bytes(1024))] == (
+            ledger.alarm_windows()
+        )
+        assert [READ, bare[0], ALARM, bare[1], RESET] == ledger.events()
+
+    def test_the_oldest_windows_are_forgotten_and_their_events_stay(self, ledger):
+        windows = [replace(WINDOWED, at_ns=n, window=bytes([n])) for n in range(100)]
+        for first in range(0, 100, 25):
+            ledger.commit([], windows[first : first + 25])
+        kept = ledger.alarm_windows()
+        assert [bytes([n]) for n in range(100 - MAX_ALARM_WINDOWS, 100)] == [
+            window.samples for window in kept
+        ]
+        assert 100 == len(ledger.events())
+
+    def test_a_window_that_is_too_long_is_refused_with_its_whole_commit(self, ledger):
+        with pytest.raises(InternalError, match="nothing was written"):
+            ledger.commit([make_draft()], [replace(WINDOWED, window=bytes(1025))])
+        assert (0, []) == (ledger.count(), ledger.events())
+
+    def test_windows_are_there_after_reopening(self, store):
+        first = store.open()
+        first.commit([], [WINDOWED])
+        first.close()
+        second = store.open()
+        assert [b"raw"] == [window.samples for window in second.alarm_windows()]
+        second.close()
+
+    def test_no_text_shows_a_window(self):
+        event = replace(WINDOWED, window=b"secret")
+        assert "secret" not in repr(event) + repr(AlarmWindow(event, b"secret"))
+
     # --- opening and closing ---
 
     def test_everything_is_there_after_reopening_and_numbers_go_on(self, store):
@@ -195,6 +244,7 @@ class LedgerContract:
             lambda: ledger.commit([make_draft()]),
             lambda: ledger.find("room", "hand-1"),
             ledger.probe,
+            ledger.alarm_windows,
             ledger.count,
         ):
             with pytest.raises(LedgerUnavailableError, match="is closed"):

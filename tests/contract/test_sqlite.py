@@ -591,3 +591,47 @@ def test_kill_9_loses_nothing_that_was_confirmed(state):
     ).fetchall()
     connection.close()
     assert {(first, last == count) for first, last, count in rows} == {(1, True)}
+
+
+# --- windows of alarms ---------------------------------------------------------
+
+SAMPLES = b"raw samples of an alarm" * 20
+
+
+def alarm(number: int) -> Event:
+    return Event(EventKind.HEALTH_ALARM, f"q{number}", "{}", number, window=SAMPLES)
+
+
+def test_no_window_lies_in_the_clear(state):
+    ledger = open_ledger(state)
+    ledger.commit([], [alarm(1)])
+    ledger.close()
+    assert all(b"raw samples" not in path.read_bytes() for path in state.iterdir())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE alarm_windows SET event_id = 3 - event_id",
+        "UPDATE events SET subject = 'q3' WHERE id = 1",
+        "UPDATE events SET detail = '{ }' WHERE id = 1",
+        "UPDATE events SET at_ns = 5 WHERE id = 1",
+        "UPDATE events SET kind = 'health-latch' WHERE id = 1",
+        "UPDATE alarm_windows SET sealed = zeroblob(500) WHERE event_id = 1",
+    ],
+)
+def test_a_window_is_bound_to_its_event(state, change):
+    """Moved, under a changed event, or changed itself: it is damage, and nothing is returned."""
+    ledger = open_ledger(state)
+    ledger.commit([], [alarm(1), alarm(2)])
+    ledger.close()
+    connection = sqlite3.connect(state / FILE_NAME, isolation_level=None)
+    if "3 -" in change:
+        connection.execute("UPDATE alarm_windows SET event_id = -event_id")
+        change = "UPDATE alarm_windows SET event_id = 3 + event_id"
+    connection.execute(change)
+    connection.close()
+    again = open_ledger(state)
+    with pytest.raises(LedgerDamagedError, match=r"alarm_windows/\d, field window: does not decr"):
+        again.alarm_windows()
+    again.close()

@@ -11,7 +11,10 @@ from hashlib import sha256
 
 from entropyd.encoding import lp, u32, u64
 from entropyd.errors import LedgerConflictError, LedgerUnavailableError
+from entropyd.ledger.alarm_windows import check_window
 from entropyd.ledger.contract import (
+    MAX_ALARM_WINDOWS,
+    AlarmWindow,
     AlreadySpent,
     Event,
     EventKind,
@@ -31,6 +34,7 @@ class MemoryDisk:
     records: dict[tuple[str, str], HandRecord] = dataclasses.field(default_factory=dict)
     numbers: Counter[tuple[str, str]] = dataclasses.field(default_factory=Counter)
     events: list[Event] = dataclasses.field(default_factory=list)
+    windows: list[AlarmWindow] = dataclasses.field(default_factory=list)
     health: dict[str, str] = dataclasses.field(default_factory=dict)
     held: bool = False
 
@@ -64,13 +68,27 @@ class MemoryLedger:
             self._refuse_closed()
             for draft in drafts:
                 check_draft(draft)
+            for event in events:
+                check_window(event)
             with self._whole:
                 outcomes = [self._record(draft) for draft in drafts]
-                self._disk.events.extend(events)
+                for event in events:
+                    self._note(event)
                 self._disk.health.update(health_states)
             return outcomes
         finally:
             self._one_at_a_time.release()
+
+    def _note(self, event: Event) -> None:
+        plain = dataclasses.replace(event, window=b"")
+        self._disk.events.append(plain)
+        if event.window:
+            self._disk.windows.append(AlarmWindow(plain, event.window))
+            del self._disk.windows[:-MAX_ALARM_WINDOWS]
+
+    def alarm_windows(self) -> list[AlarmWindow]:
+        self._refuse_closed()
+        return list(self._disk.windows)
 
     def _record(self, draft: HandDraft) -> Outcome:
         spent = self._disk.records.get((draft.tenant, draft.hand))
@@ -162,6 +180,9 @@ class WrappedLedger:
 
     def events(self, kind: EventKind | None = None) -> list[Event]:
         return self.inner.events(kind)
+
+    def alarm_windows(self) -> list[AlarmWindow]:
+        return self.inner.alarm_windows()
 
     def count(self) -> int:
         return self.inner.count()

@@ -260,6 +260,22 @@ def test_a_latched_source_gives_nothing_until_it_is_reset():
     assert len(bench.credited) == WINDOW
 
 
+@pytest.mark.parametrize("bytewise", [False, True])
+def test_an_alarm_brings_the_samples_of_its_window_up_to_the_one_that_fired(bytewise):
+    """However they were cut into calls; and no text shows them."""
+    bench = healthy()
+    window = noise(200, "before the run") + b"\xa5" + b"\x5a" * 11
+    samples = noise(WINDOW, "a good window") + window
+    if bytewise:
+        bench.feed_bytewise(samples)
+    else:
+        bench.feed(samples)
+    first, second = bench.alarms
+    assert (window[:209], window[:212]) == (first.samples, second.samples)
+    assert first.sample_index - first.window_start + 1 == len(first.samples)
+    assert repr(first.samples)[2:-1] not in repr(first)
+
+
 def test_a_stuck_source_is_found_stuck_again_after_a_reset():
     """The latch is gone, not the tests."""
     bench = healthy()

@@ -343,6 +343,13 @@ def test_an_odd_rate_is_an_event_and_takes_no_credit(rate):
     assert level == bench.level
 
 
+def test_the_samples_of_an_alarm_go_with_its_event_and_nowhere_else():
+    bench = Bench()
+    bench.take(alarms=[dataclasses.replace(ALARM, samples=b"stuck")])
+    assert [b"stuck"] == [event.window for event in bench.events if event.window]
+    assert "stuck" not in bench.events[0].detail + repr(bench.events[0])
+
+
 def test_a_steady_rate_is_no_event():
     bench = Bench().filled()
     bench.take_result(FeedResult(rate=RateChange("quantis", Rate.STEADY, 500_000, 500_000)))
