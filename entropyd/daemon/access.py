@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from entropyd.config import Asks, Client, Config, Listener
 from entropyd.ops.logs import get_logger
@@ -25,11 +26,20 @@ class Door:
     certificates: Certificates | None
 
 
+class CertificateObserver(Protocol):
+    """Who shows how certificates stand."""
+
+    def certificate(self, listener: str, *, not_after_unix_s: float, stale: bool) -> None:
+        """Note what a listener shows: until when, and whether its files are of no use."""
+        ...
+
+
 class Access:
     """The directory and the doors of a daemon. Owned by the event loop's thread."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, observer: CertificateObserver) -> None:
         """Know the clients of `config`; `door` makes the doors of its listeners."""
+        self._observer = observer
         self._directory = Directory(config.clients)
         self._shown: list[tuple[str, Certificates]] = []
         self._log = get_logger("access")
@@ -65,6 +75,7 @@ class Access:
                     address=address,
                     not_after=f"{certificates.not_after:%Y-%m-%dT%H:%M:%SZ}",
                 )
+            self._show(address, certificates)
 
     def _certificates(self, listener: Listener) -> Certificates | None:
         if listener.tls is None:
@@ -75,7 +86,12 @@ class Access:
         )
         certificates = Certificates(TlsFiles(*paths), listener=address)
         self._shown.append((address, certificates))
+        self._show(address, certificates)
         return certificates
+
+    def _show(self, address: str, certificates: Certificates) -> None:
+        ends = certificates.not_after.timestamp()
+        self._observer.certificate(address, not_after_unix_s=ends, stale=certificates.stale)
 
 
 def _identity(listener: Listener) -> Identity:

@@ -141,10 +141,10 @@ class Daemon:
         infos = {plan.info.source_id: plan.info for plan in plans}
         required = {plan.info.source_id: plan.required for plan in plans}
         self._tenants = config.tenants
-        self._access = Access(config)
         self._admission = Admission()
         self._gate = _make_gate(config)
         self._metrics = _make_metrics(config, plans, self._tenants, self._gate.policy)
+        self._access = Access(config, self._metrics)
         self._observer = Observer(self._metrics, clock_ns=time.monotonic_ns, wall_s=time.time)
         construction = SeedConstruction(config.node.name, self_test=_self_test)
         self._writer = GroupCommitWriter(

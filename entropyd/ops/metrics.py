@@ -335,6 +335,18 @@ class Metrics:
         self._heartbeat = self._gauge(
             "loop_heartbeat_timestamp_seconds", "When the event loop last turned, Unix time."
         )
+        self._certificate_ends = Gauge(
+            "entropyd_certificate_not_after_timestamp_seconds",
+            "When the certificate that a listener shows expires, Unix time.",
+            ("listener",),
+            registry=self.registry,
+        )
+        self._certificate_stale = Gauge(
+            "entropyd_certificate_stale",
+            "1 while a certificate's files cannot be used and the one before is shown.",
+            ("listener",),
+            registry=self.registry,
+        )
         self._config_hash = Info(
             "entropyd_config_hash", "Settings in effect.", registry=self.registry
         )
@@ -358,6 +370,11 @@ class Metrics:
     def configured(self, config_hash: str) -> None:
         """Note the fingerprint of the settings in effect."""
         self._config_hash.info({"sha256": config_hash})
+
+    def certificate(self, listener: str, *, not_after_unix_s: float, stale: bool) -> None:
+        """Note what a TLS listener shows, from its start on."""
+        self._certificate_ends.labels(listener=listener).set(not_after_unix_s)
+        self._certificate_stale.labels(listener=listener).set(int(stale))
 
     def heartbeat(self, *, at_unix_s: float) -> None:
         """Note that the event loop turned."""

@@ -105,6 +105,11 @@ class Certificates:
         """When the certificate that is shown expires."""
         return self._pair.not_after
 
+    @property
+    def stale(self) -> bool:
+        """Whether the files cannot be used, and the pair before is shown."""
+        return bool(self._trouble)
+
     def fetch(self) -> grpc.ServerCertificateConfiguration | None:
         """Return what connections are shown from now on, None if that has not changed.
 

@@ -262,11 +262,16 @@ def test_a_bad_pair_keeps_the_old_one_and_is_one_line(doors: Doors, how: str):
         # The looks, two a second, can also have seen the files half written.
         time.sleep(1.5)
         settled = complaints()
+        listener = f'{{listener="[::]:{doors.tokens}"}}'
+        assert daemon.metric(f"entropyd_certificate_stale{listener}") == 1
         time.sleep(1.5)
         assert complaints() == settled
         assert not any("PRIVATE" in complaint for complaint in settled)
         good.write(doors.home, "server")
         until("it recovered", lambda: shown_certificate(doors).serial_number != before)
+        assert daemon.metric(f"entropyd_certificate_stale{listener}") == 0
+        ends = daemon.metric(f"entropyd_certificate_not_after_timestamp_seconds{listener}")
+        assert ends == good.not_after.timestamp()
 
 
 @pytest.mark.parametrize("how", ["expired", "swapped", "another key"])
