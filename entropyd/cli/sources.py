@@ -22,14 +22,17 @@ def capture(
     source: Annotated[str, typer.Option(help="Its `id` in the configuration.")],
     samples: Annotated[int, typer.Option(help="How many at least; whole reads are written.")],
     out: Annotated[Path, typer.Option(help="File to make; it must not exist yet.")],
+    bare: Annotated[
+        bool, typer.Option("--bare", help="The samples alone, for assessment tools.")
+    ] = False,
     config: Annotated[Path, typer.Option("--config", "-c", help="TOML file.")] = DEFAULT_CONFIG,
 ) -> None:
     """Write raw samples of a device to a file, for assessments. The daemon must be stopped.
 
     They are what the driver got from the device, before anything else, and are spent by it:
-    nothing is ever dealt from them. Driver `replay` plays the file.
+    nothing is ever dealt from them. Driver `replay` plays the file, unless it is bare.
     """
-    print(daemon.capture_samples(load(config), source, samples, out, utc=_utc))
+    print(daemon.capture_samples(load(config), source, samples, out, utc=_utc, bare=bare))
 
 
 def alarms(

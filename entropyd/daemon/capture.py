@@ -28,7 +28,13 @@ MAX_SAMPLES = 10**12
 
 
 def capture_samples(
-    config: Config, source_id: str, samples: int, path: Path, *, utc: Callable[[], str]
+    config: Config,
+    source_id: str,
+    samples: int,
+    path: Path,
+    *,
+    utc: Callable[[], str],
+    bare: bool = False,
 ) -> str:
     """Write at least `samples` samples, whole reads, into a new file. Return what was done.
 
@@ -38,6 +44,7 @@ def capture_samples(
         samples: how many are wanted; rounded up to whole reads of the device.
         path: must not exist yet.
         utc: the time as RFC 3339 in whole seconds.
+        bare: the samples alone, as assessment tools want them; nothing then shows a file cut off.
 
     Raises:
         ConfigError: there is no such source, or the file is there already or cannot be written.
@@ -54,7 +61,7 @@ def capture_samples(
     with StateDirectory.hold(config.node.state_dir):
         device = plans[source_id].driver.open()
         try:
-            written = _write(plans[source_id], device, samples, path, utc())
+            written = _write(plans[source_id], device, samples, path, created=utc(), bare=bare)
         finally:
             device.close()
     return (
@@ -63,7 +70,9 @@ def capture_samples(
     )
 
 
-def _write(plan: SourcePlan, device: Device, samples: int, path: Path, created: str) -> int:
+def _write(
+    plan: SourcePlan, device: Device, samples: int, path: Path, *, created: str, bare: bool
+) -> int:
     """Write a file that exists whole or not at all, and return how many samples are in it."""
     unfinished = path.with_name(path.name + ".unfinished")
     try:
@@ -72,7 +81,7 @@ def _write(plan: SourcePlan, device: Device, samples: int, path: Path, created: 
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with open(descriptor, "wb") as file:
-                written = write_capture(plan, device, samples, file, created)
+                written = write_capture(plan, device, samples, file, created, bare=bare)
                 file.flush()
                 os.fsync(descriptor)
             # If we die before the rename there is no capture, only what says that it is unfinished.
@@ -90,9 +99,17 @@ def _write(plan: SourcePlan, device: Device, samples: int, path: Path, created: 
 
 
 def write_capture(
-    plan: SourcePlan, device: Device, samples: int, file: BinaryIO, created: str
+    plan: SourcePlan,
+    device: Device,
+    samples: int,
+    file: BinaryIO,
+    created: str,
+    *,
+    bare: bool = False,
 ) -> int:
     """Write header, at least `samples` samples in whole reads, and trailer; return how many.
+
+    A bare file has neither header nor trailer.
 
     Raises:
         OSError: the file takes no more. What is in it has no trailer, and is no capture.
@@ -108,7 +125,8 @@ def write_capture(
         claimed_millibits=plan.info.claimed_millibits,
         created=created,
     ).encode()
-    file.write(header)
+    if not bare:
+        file.write(header)
     whole = CaptureSum(header)
     written = 0
     while True:
@@ -118,5 +136,6 @@ def write_capture(
         if written >= samples:
             break
         block = device.read()
-    file.write(whole.trailer())
+    if not bare:
+        file.write(whole.trailer())
     return written

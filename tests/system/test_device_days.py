@@ -50,15 +50,29 @@ FAULTS = {
     "F1:continue": Fault("SOURCE_PROTOCOL", "module not functional"),
     "F1:nak": Fault("SOURCE_PROTOCOL", "module not functional"),
     "F1:repeat": Fault("SOURCE_PROTOCOL", "module not functional"),
+    "F2:mask": Fault("SOURCE_PROTOCOL", "no usable module", before=("F9",)),
+    "F2:power": Fault("SOURCE_PROTOCOL", "no usable module", before=("F9",)),
     "F3:short": Fault("SOURCE_PROTOCOL", "short packet"),
     "F3:empty": Fault("SOURCE_PROTOCOL", "short packet"),
     "F4": Fault("SOURCE_TIMEOUT", ""),
     "F5": Fault("SOURCE_TIMEOUT", "of 8192 bytes came"),
     "F6": Fault("SOURCE_PROTOCOL", "", heals=True),
+    "F7": Fault("SOURCE_PROTOCOL", "STALL"),
+    "F8": Fault("SOURCE_PROTOCOL", "more than was asked for"),
     "F9:idle": Fault("SOURCE_ABSENT", "(errno 19)"),
     "F9:read": Fault("SOURCE_ABSENT", "(errno 19)"),
     "F10:claim": Fault("SOURCE_ABSENT", "", before=("F9",)),
     "F10:configuration": Fault("SOURCE_ABSENT", "", before=("F9",)),
+    "F11:open": Fault("SOURCE_ABSENT", "60-entropyd.rules", before=("F9",)),
+    "F12:stall": Fault("SOURCE_PROTOCOL", "module status"),
+    "F12:timeout": Fault("SOURCE_TIMEOUT", "module status"),
+    "F13": Fault("SOURCE_PROTOCOL", "of 1 bytes"),
+    "F14:stall": Fault("SOURCE_PROTOCOL", "", heals=True),
+    "F14:io": Fault("SOURCE_PROTOCOL", "", heals=True),
+    "F15": Fault("SOURCE_PROTOCOL", "", heals=True),
+    "F20:unsupported": Fault("SOURCE_ABSENT", "use Linux with usbfs", before=("F9",)),
+    "F20:library": Fault("SOURCE_ABSENT", "install libusb", before=("F9",)),
+    "F20:init": Fault("SOURCE_ABSENT", "/dev/bus/usb exists", before=("F9",)),
 }
 
 
@@ -114,6 +128,8 @@ def test_fault(dealing: Daemon, wire: Wire, name: str):
         until("the device is lost", lambda: wire.source_state() == "lost")
         if not fault.before:
             assert noticed_s < LOST_WITHIN_S
+        # What was in force first is told until the device is opened again.
+        until("the fault is told", lambda: fault.detail in wire.status().sources[0].detail)
         assert_lost(dealing, wire, fault.detail)
         refusal, took_s = held_call(wire, f"held-{hand}")
         assert_held(refusal, "SOURCE_LOST")

@@ -176,6 +176,14 @@ def test_the_header_says_who_was_captured(config, tmp_path):
     assert 0o600 == (tmp_path / "out").stat().st_mode & 0o777
 
 
+def test_a_bare_capture_is_what_the_device_sent(config, tmp_path):
+    """For assessment tools; the replay driver takes no such file."""
+    capture_samples(config, "device", 20_000, tmp_path / "bare", utc=lambda: UTC, bare=True)
+    assert (tmp_path / "tape").read_bytes() == (tmp_path / "bare").read_bytes()
+    with pytest.raises(ConfigError, match="is no capture"):
+        replay.create({"path": str(tmp_path / "bare")})
+
+
 def test_the_daemon_must_be_stopped(config, tmp_path):
     """Whoever holds the state directory deals; nothing is captured beside it."""
     with StateDirectory.hold(config.node.state_dir), pytest.raises(LedgerConflictError):
