@@ -289,11 +289,56 @@ FURTHER = (
         (
             Edit(
                 "entropyd/entropy/gate.py",
-                "for n in (policy.hardware_millibits, cover)]",
-                "for n in (policy.hardware_millibits - policy.user_millibits + cover, cover)]",
+                "for amount in (hardware, cover)]",
+                "for amount in (policy.hardware_millibits - policy.user_millibits + cover, cover)]",
             ),
         ),
         f"{UNIT}/test_gate.py::test_user_data_never_lowers_the_hardware_floor",
+    ),
+    Mutant(
+        "one source gives what several must",
+        (
+            Edit(
+                "entropyd/entropy/gate.py",
+                "else FromEach(millibits, several)",
+                "else millibits * several",
+            ),
+        ),
+        f"{UNIT}/test_gate_sources.py::test_a_rich_source_does_not_stand_in_for_a_poor_one",
+    ),
+    Mutant(
+        "a window that came before is taken for new",
+        (
+            Edit(
+                "entropyd/entropy/repeated_block.py",
+                "if fingerprint in self._young or fingerprint in self._old:",
+                "if fingerprint in self._old:",
+            ),
+        ),
+        f"{UNIT}/test_health.py"
+        "::test_a_window_that_comes_again_later_is_seen_by_the_repeated_block_test_alone",
+    ),
+    Mutant(
+        "drift is measured from the block before",
+        (
+            Edit(
+                "entropyd/entropy/bias_drift.py",
+                "        departure = abs(ones - self._reference)\n",
+                "        departure, self._reference = abs(ones - self._reference), ones\n",
+            ),
+        ),
+        f"{UNIT}/test_health.py::test_slow_drift_adds_up",
+    ),
+    Mutant(
+        "the order of samples is not assessed",
+        (
+            Edit(
+                "entropyd/entropy/assessment.py",
+                "lowest = min(assess(self._total, self._sample_bits), self._of_order)",
+                "lowest = assess(self._total, self._sample_bits)",
+            ),
+        ),
+        f"{UNIT}/test_assessment.py::test_order_counts_although_no_value_is_frequent",
     ),
     Mutant(
         "dealing goes on without a required source",
