@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -111,8 +111,10 @@ def set_anchor(config: Config, ledger: SqliteLedger) -> None:
 
 
 @contextmanager
-def kept_anchor(config: Config, ledger: SqliteLedger) -> Iterator[None]:
-    """Keep the anchor behind the ledger until the block ends.
+def kept_anchor(config: Config, ledger: SqliteLedger) -> Iterator[Callable[[], float]]:
+    """Keep the anchor behind the ledger until the block ends; give its age in seconds.
+
+    Without an anchor the age is 0.
 
     Raises:
         LedgerUnavailableError: it cannot be written at the start. Later that is
@@ -120,16 +122,21 @@ def kept_anchor(config: Config, ledger: SqliteLedger) -> Iterator[None]:
     """
     path = config.ledger.anchor
     if path is None:
-        yield
+        yield lambda: 0.0
         return
     set_anchor(config, ledger)
     if path.parent.stat().st_dev == config.node.state_dir.stat().st_dev:
         get_logger("ledger").warning("anchor and ledger are on one disk", anchor=str(path))
     origin = ledger.origin()
-    keeper = AnchorKeeper(path, lambda: Anchor(origin, ledger.position()), report=_report_anchor)
+    keeper = AnchorKeeper(
+        path,
+        lambda: Anchor(origin, ledger.position()),
+        report=_report_anchor,
+        clock_ns=time.monotonic_ns,
+    )
     keeper.start()
     try:
-        yield
+        yield lambda: keeper.age_s
     finally:
         keeper.stop()
 

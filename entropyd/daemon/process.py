@@ -109,8 +109,15 @@ def run(
     # Known answers before anything else: a generator that computes wrongly must not even listen.
     _self_test()
     plans = plan_sources(config)
-    with open_ledger(config) as ledger, kept_anchor(config, ledger):
-        daemon = Daemon(config, plans, ledger, os_random, config_file)
+    with open_ledger(config) as ledger, kept_anchor(config, ledger) as anchor_age_s:
+        daemon = Daemon(
+            config,
+            plans,
+            ledger,
+            anchor_age_s=anchor_age_s,
+            os_random=os_random,
+            config_file=config_file,
+        )
         _spare_the_collector()
         uvloop.run(daemon.serve())
 
@@ -123,10 +130,13 @@ class Daemon:
         config: Config,
         plans: Sequence[SourcePlan],
         ledger: SqliteLedger,
+        *,
+        anchor_age_s: Callable[[], float],
         os_random: Callable[[int], bytes],
         config_file: Path | None,
     ) -> None:
         """Build everything; `serve` starts it."""
+        self._anchor_age_s = anchor_age_s
         self._config_file = config_file
         self._reload_asked = False
         self._caveat = ""
@@ -444,6 +454,7 @@ class Daemon:
         for tenant in self._tenants:
             self._metrics.users.pool(tenant, self._gate.user_millibits(tenant, now_ns))
         self._metrics.degraded(now=self._gate.degraded)
+        self._metrics.ledger.anchor(self._anchor_age_s())
         self._observer.ledger_stood(
             self._writer.stats, self._ledger.count(), _free_bytes(self._config)
         )

@@ -225,6 +225,16 @@ class LedgerMetrics:
             registry=registry,
         )
 
+        self._anchor = Gauge(
+            "entropyd_ledger_anchor_age_seconds",
+            "Since when the anchor has not been as far as the ledger; 0 without an anchor.",
+            registry=registry,
+        )
+
+    def anchor(self, age_s: float) -> None:
+        """Note the age of the anchor: a second or two, or it cannot be written."""
+        self._anchor.set(age_s)
+
     def committed(self, rows: int, *, seconds: float, at_unix_s: float) -> None:
         """Count a synced commit of `rows` rows."""
         self._commits.inc()

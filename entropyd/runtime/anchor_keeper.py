@@ -26,6 +26,7 @@ class AnchorKeeper:
         current: Callable[[], Anchor],
         *,
         report: Callable[[str | None], None],
+        clock_ns: Callable[[], int],
         interval_s: float = INTERVAL_S,
     ) -> None:
         """Make a keeper.
@@ -34,16 +35,24 @@ class AnchorKeeper:
             path: the anchor file.
             current: returns how far the ledger goes, synchronised; called on this thread.
             report: told on this thread why the anchor cannot be kept, None when it can again.
+            clock_ns: monotonic clock.
             interval_s: seconds between two looks.
         """
         self._path = path
         self._current = current
         self._report = report
+        self._clock_ns = clock_ns
+        self._level_ns = clock_ns()
         self._interval_s = interval_s
         self._written: Anchor | None = None
         self._trouble: str | None = None
         self._stopping = Event()
         self._thread = Thread(target=self._run, name="anchor", daemon=True)
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since the anchor was last known to be as far as the ledger. Any thread."""
+        return (self._clock_ns() - self._level_ns) / 1e9
 
     def start(self) -> None:
         """Start keeping."""
@@ -64,7 +73,7 @@ class AnchorKeeper:
         try:
             # Read from the ledger after its commit was synchronised. If we die before the anchor
             # is written, it is older than the ledger, which is what it may be.
-            anchor = self._current()
+            looked_ns, anchor = self._clock_ns(), self._current()
             if anchor != self._written:
                 write_anchor(self._path, anchor)
             self._written = anchor
@@ -73,6 +82,7 @@ class AnchorKeeper:
             # where it is written.
             self._tell(str(error))
         else:
+            self._level_ns = looked_ns
             self._tell(None)
 
     def _tell(self, trouble: str | None) -> None:

@@ -195,3 +195,24 @@ def test_a_backup_of_a_dealing_daemon_is_restored_and_what_it_lacks_is_told(anch
     assert command(anchored, "adopt", "--reason", "the file was lost").returncode == 0
     anchored.start()
     deal(anchored, "h2")
+
+
+def test_an_anchor_that_cannot_be_written_ages_and_dealing_goes_on(anchored: Daemon):
+    """One line in the log when it begins and when it ends; the metric tells for how long."""
+    anchored.start()
+    until("the anchor is young", lambda: 0 < anchored.metric("entropyd_ledger_anchor_age_seconds"))
+    elsewhere = anchored.home / "elsewhere"
+    elsewhere.rename(anchored.home / "unmounted")
+    deal(anchored, "h1")
+    until("the anchor is old", lambda: anchored.metric("entropyd_ledger_anchor_age_seconds") > 2.5)
+    deal(anchored, "h2")
+    (anchored.home / "unmounted").rename(elsewhere)
+    until("it is kept again", lambda: "anchor kept again" in anchored.log)
+    until(
+        "the anchor is young", lambda: anchored.metric("entropyd_ledger_anchor_age_seconds") < 2.5
+    )
+    assert anchored.log.count("anchor not kept") == 1
+    assert anchored.terminate() == 0
+    anchor = read_anchor(elsewhere / "anchor")
+    assert anchor is not None
+    assert anchor.position.hands == 2

@@ -1,5 +1,6 @@
 """The keeper writes when the ledger moved, tells trouble once, and goes on."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +45,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def keep(path: Path, ledger: Ledger, report: Callable[[str | None], None]) -> AnchorKeeper:
-    keeper = AnchorKeeper(path, ledger.current, report=report, interval_s=FAST_S)
+    keeper = AnchorKeeper(
+        path, ledger.current, report=report, clock_ns=time.monotonic_ns, interval_s=FAST_S
+    )
     keeper.start()
     return keeper
 
@@ -79,8 +82,10 @@ def test_a_disk_that_goes_away_is_told_once_and_its_return_too(path):
     trouble = told.get(timeout=PATIENCE_S)
     assert trouble is not None
     assert "cannot be written" in trouble
+    began = keeper.age_s
     ledger.is_asked(5)
     assert told.empty()
+    assert keeper.age_s > began
     path.parent.mkdir()
     assert told.get(timeout=PATIENCE_S) is None
     assert Anchor("00" * 16, Position(1, EMPTY, 1)) == read_anchor(path)

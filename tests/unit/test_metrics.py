@@ -101,6 +101,7 @@ def use_everything(metrics):
     metrics.ledger.waiting(2, stalled_s=1.5)
     metrics.ledger.hands(3)
     metrics.ledger.free(10**9)
+    metrics.ledger.anchor(0.5)
     for method in (*VOCABULARY.methods, "table-9/hand-77"):
         for code in (*GRPC_CODES, "player-4711"):
             metrics.requests.answered(method, code, seconds=0.2)
@@ -174,6 +175,7 @@ def test_every_series_is_there_from_the_first_scrape(metrics):
             "ledger_rows_total", "ledger_commit_seconds_count", "ledger_failures_total",
             "ledger_hands", "ledger_free_bytes", "ledger_last_success_timestamp_seconds",
             "ledger_queued", "ledger_stalled_seconds", "ledger_min_free_bytes",
+            "ledger_anchor_age_seconds",
             "drbg_reseeds_total", "drbg_instantiated", "degraded", "simulated", "production",
             "start_time_seconds", "loop_heartbeat_timestamp_seconds", "can_deal",
             "seed_cost_bits",
@@ -233,6 +235,7 @@ def test_what_is_counted_is_shown_in_bits_and_seconds(metrics):
     assert value(metrics, "ledger_rows_total") == 3
     assert value(metrics, "ledger_queued") == 2
     assert value(metrics, "ledger_stalled_seconds") == 1.5
+    assert value(metrics, "ledger_anchor_age_seconds") == 0.5
     assert value(metrics, "ledger_min_free_bytes") == 5 << 30
     assert value(metrics, "seed_cost_bits") == 569.0
     assert value(metrics, "simulated") == 1
