@@ -80,7 +80,11 @@ def build(name: str) -> Program:
 
 
 def _build_node(here: Path) -> Program:
-    path = {"PATH": f"{NODE / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    path = {
+        "PATH": f"{NODE / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        # This Node brings authorities of its own; the package index is whom the system trusts.
+        "NODE_OPTIONS": "--use-system-ca",
+    }
     node = str(NODE / "bin" / "node")
     npm = [node, str(NPM)]
     lock, installed = here / "package-lock.json", here / "node_modules" / ".installed"
