@@ -9,10 +9,7 @@ It ends with exit code 0 only after it was asked to stop.
 """
 
 import asyncio
-import gc
-import grp
 import os
-import pwd
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -21,29 +18,30 @@ from pathlib import Path
 import uvloop
 
 from entropyd import __version__
-from entropyd.config import Asks, Config, Listener, UnixEndpoint
+from entropyd.config import Asks, Config
 from entropyd.daemon.access import Access
 from entropyd.daemon.ledger import kept_anchor, open_ledger
+from entropyd.daemon.parts import (
+    free_bytes,
+    make_gate,
+    make_metrics,
+    self_test,
+    socket_owner,
+    spare_the_collector,
+)
 from entropyd.daemon.reload import Reread, reread
 from entropyd.daemon.sources import SourcePlan, make_source, plan_sources
-from entropyd.entropy.gate import Gate, GatedBatch, GatedSeed, HoldReason, SourceFacts
-from entropyd.entropy.health import HealthTest
-from entropyd.entropy.policy import GatePolicy, UserShortfall
-from entropyd.entropy.source import SourceKind
+from entropyd.entropy.gate import GatedBatch, GatedSeed, SourceFacts
 from entropyd.entropy.source_state import SourceState
-from entropyd.entropy.user import UserLimits
-from entropyd.errors import ConfigError, EntropydError, InternalError
-from entropyd.hands.known_answers import draw_known_answers
+from entropyd.errors import EntropydError, InternalError
 from entropyd.ledger.contract import Event, EventKind
 from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ops.hardening import harden
 from entropyd.ops.http import Heartbeat, OpsServer
 from entropyd.ops.logs import configure, get_logger
-from entropyd.ops.metrics import Constants, Metrics, Vocabulary
 from entropyd.ops.notify import Notifier, Progress, Watchdog, watchdog_limit_ns
 from entropyd.ops.observer import Observer
 from entropyd.rbg.construction import SeedConstruction
-from entropyd.rbg.kat import run_known_answer_tests
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.intake import Intake
 from entropyd.runtime.reader import Report
@@ -68,22 +66,6 @@ QUIET_S = 0.1
 QUIET_LIMIT_S = 0.5
 LISTENER_GRACE_S = 0.5
 
-METHODS = (
-    "Shuffle",
-    "GetShuffle",
-    "BatchShuffle",
-    "StreamShuffles",
-    "AddUserEntropy",
-    "GetStatus",
-    "WatchStatus",
-)
-# What a draw makes is freed without the collector of cycles, which looks by default whenever 700
-# objects more are alive: 85 times a second under 64 callers, for 24 us of CPU time a draw. 50,000
-# objects are some 10 MB, the most that cycles can then keep.
-COLLECT_AFTER_OBJECTS = 50_000
-
-SIMULATED = frozenset({SourceKind.MOCK, SourceKind.REPLAY})
-
 
 def run(
     config: Config,
@@ -107,7 +89,7 @@ def run(
     for refused in harden(lock_memory=config.mode.production):
         get_logger("daemon").warning("hardening not to be had", what=refused)
     # Known answers before anything else: a generator that computes wrongly must not even listen.
-    _self_test()
+    self_test()
     plans = plan_sources(config)
     with open_ledger(config) as ledger, kept_anchor(config, ledger) as anchor_age_s:
         daemon = Daemon(
@@ -118,7 +100,7 @@ def run(
             os_random=os_random,
             config_file=config_file,
         )
-        _spare_the_collector()
+        spare_the_collector()
         uvloop.run(daemon.serve())
 
 
@@ -152,11 +134,11 @@ class Daemon:
         required = {plan.info.source_id: plan.required for plan in plans}
         self._tenants = config.tenants
         self._admission = Admission()
-        self._gate = _make_gate(config)
-        self._metrics = _make_metrics(config, plans, self._tenants, self._gate.policy)
+        self._gate = make_gate(config)
+        self._metrics = make_metrics(config, plans, self._tenants, self._gate.policy)
         self._access = Access(config, self._metrics)
         self._observer = Observer(self._metrics, clock_ns=time.monotonic_ns, wall_s=time.time)
-        construction = SeedConstruction(config.node.name, self_test=_self_test)
+        construction = SeedConstruction(config.node.name, self_test=self_test)
         self._writer = GroupCommitWriter(
             ledger, in_flight=lambda: self._dealer.in_flight, on_fatal=self.end
         )
@@ -292,7 +274,7 @@ class Daemon:
                 open_reflection=configured.asks is Asks.NOTHING,
             )
             listeners.append(listener)
-            owner, group = _owner(configured)
+            owner, group = socket_owner(configured)
             await listener.start(mode=int(configured.mode, 8), owner=owner, group=group)
             listener.set_serving(process=True, dealing=False)
             self._log.info("listening", address=configured.address.target, port=listener.port)
@@ -456,7 +438,7 @@ class Daemon:
         self._metrics.degraded(now=self._gate.degraded)
         self._metrics.ledger.anchor(self._anchor_age_s())
         self._observer.ledger_stood(
-            self._writer.stats, self._ledger.count(), _free_bytes(self._config)
+            self._writer.stats, self._ledger.count(), free_bytes(self._config)
         )
 
     # --- the service manager ---------------------------------------------------
@@ -478,76 +460,3 @@ class Daemon:
         progress["writer"] = Progress(stats.commits + stats.failures, idle=idle)
         if self._watchdog.should_feed(progress, time.monotonic_ns()):
             self._notifier.feed()
-
-
-def _self_test() -> None:
-    """Compute every known answer, from hash to hand. Raises SelfTestError."""
-    run_known_answer_tests(draw_known_answers())
-
-
-def _spare_the_collector() -> None:
-    """Let the cycle collector look seldom, and never again at what stays until the end."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(COLLECT_AFTER_OBJECTS, *gc.get_threshold()[1:])
-
-
-def _make_gate(config: Config) -> Gate:
-    gate = config.gate
-    return Gate(
-        GatePolicy(
-            hardware_bits=gate.hardware_bits,
-            min_hardware_sources=gate.min_hardware_sources,
-            user_bits=gate.user_bits,
-            user_shortfall=UserShortfall(gate.user_shortfall),
-            max_sample_age_ns=gate.max_sample_age_ns,
-            reservoir_bytes=gate.reservoir_bytes,
-            allow_simulated=not config.mode.production,
-            development=not config.mode.production,
-            user_limits=UserLimits(max_age_ns=gate.max_sample_age_ns),
-        )
-    )
-
-
-def _make_metrics(
-    config: Config, plans: Sequence[SourcePlan], tenants: tuple[str, ...], policy: GatePolicy
-) -> Metrics:
-    return Metrics(
-        Vocabulary(
-            sources={plan.info.source_id: plan.info.claimed_millibits for plan in plans},
-            tenants=tenants,
-            health_tests=tuple(str(test) for test in HealthTest),
-            hold_reasons=tuple(str(why) for why in HoldReason),
-            methods=METHODS,
-        ),
-        Constants(
-            start_unix_s=time.time(),
-            version=__version__,
-            config_hash=config.fingerprint(),
-            simulated=any(plan.info.kind in SIMULATED for plan in plans),
-            production=config.mode.production,
-            seed_millibits=policy.seed_millibits,
-            min_free_bytes=config.ledger.min_free_bytes,
-        ),
-        clock_ns=time.monotonic_ns,
-    )
-
-
-def _owner(listener: Listener) -> tuple[int, int]:
-    """Return uid and gid of a listener's socket, -1 for the daemon's own."""
-    if not isinstance(listener.address, UnixEndpoint):
-        return -1, -1
-    try:
-        uid = -1 if listener.owner is None else pwd.getpwnam(listener.owner).pw_uid
-        gid = -1 if listener.group is None else grp.getgrnam(listener.group).gr_gid
-    except KeyError as error:
-        raise ConfigError(
-            f"listener {listener.address.target}: no such user or group ({error}); create it, or"
-            " leave `owner` and `group` out"
-        ) from error
-    return uid, gid
-
-
-def _free_bytes(config: Config) -> int:
-    room = os.statvfs(config.node.state_dir)
-    return room.f_bavail * room.f_frsize
