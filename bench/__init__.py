@@ -5,9 +5,13 @@ use too gives absolute figures that move by half, so each row measures two
 things in turns and reports their ratio, and the CPU time of a request, which
 hardly moves. Medians throughout.
 
-    python -m bench             every row, about 10 minutes
+    python -m bench             every row, about 20 minutes
     python -m bench closed      one row
     python -m bench --quick     every row, short: to see that they run
+    python -m bench open --minutes 10
+
+The row many compares with a C++ server, which it builds if Debian's g++ and libgrpc++-dev are
+there (bench/peer).
 
 The row ledger-size makes a ledger of ten million hands the first time: 11 GB in build/ledgers, ten
 minutes more.

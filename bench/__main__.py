@@ -1,7 +1,8 @@
-"""`python -m bench [ROW...] [--quick]`: measure, print, and keep the figures."""
+"""`python -m bench [ROW...] [--quick] [--minutes N]`: measure, print, and keep the figures."""
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 
 from bench import closed_loop, decks, health, kernels, ledger_size, many, open_loop, start
 from bench.report import Report
@@ -23,14 +24,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}")
     parser.add_argument("--quick", action="store_true", help="only to see that everything runs")
+    parser.add_argument(
+        "--minutes", type=int, metavar="N", help="of each rate of row open, pinned (default: 1)"
+    )
     arguments = parser.parse_args()
     unknown = set(arguments.rows) - set(ROWS)
     if unknown:
         parser.error(f"no row {', '.join(sorted(unknown))}; expected some of {', '.join(ROWS)}")
     names = arguments.rows or list(ROWS)
+    if arguments.minutes is not None and (arguments.minutes < 1 or arguments.quick):
+        parser.error("--minutes takes 1 or more, and goes without --quick")
+    rows = ROWS | {"open": partial(open_loop.run, minutes=arguments.minutes)}
     report = Report("quick" if arguments.quick else "-".join(names))
     for name in names:
-        ROWS[name](report, quick=arguments.quick)
+        rows[name](report, quick=arguments.quick)
     print(f"\nkept in {report.finish()}")
 
 

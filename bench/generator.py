@@ -7,19 +7,33 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
-from bench.daemon import BenchDaemon
 from bench.load import Order
 
 _NAMES = itertools.count()
 
 
+class Server(Protocol):
+    """Whom a generator calls."""
+
+    @property
+    def target(self) -> str:
+        """Its address: "unix:/path"."""
+        ...
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        ...
+
+
 class Generator:
     """A load generator in a process of its own."""
 
-    def __init__(self, daemon: BenchDaemon) -> None:
-        self._daemon = daemon
+    def __init__(self, server: Server) -> None:
+        """Start it; it calls `server` unless told otherwise."""
+        self._server = server
         self._process = subprocess.Popen(
             [sys.executable, "-m", "bench.load"],
             stdin=subprocess.PIPE,
@@ -32,13 +46,22 @@ class Generator:
         """Its process id."""
         return self._process.pid
 
-    def start(self, kind: str, method: str, seconds: float, **settings: float) -> None:
+    def start(
+        self,
+        kind: str,
+        method: str,
+        seconds: float,
+        *,
+        server: Server | None = None,
+        **settings: float,
+    ) -> None:
         """Begin an order; `wait` for what came of it."""
+        server = server or self._server
         order = Order(
             kind=kind,
             method=method,
-            target=self._daemon.target,
-            pid=self._daemon.pid,
+            target=server.target,
+            pid=server.pid,
             name=f"hand-{next(_NAMES)}",
             seconds=seconds,
             **settings,  # type: ignore[arg-type]
@@ -56,9 +79,17 @@ class Generator:
         figures: dict[str, float] = json.loads(line)
         return figures
 
-    def run(self, kind: str, method: str, seconds: float, **settings: float) -> Mapping[str, float]:
+    def run(
+        self,
+        kind: str,
+        method: str,
+        seconds: float,
+        *,
+        server: Server | None = None,
+        **settings: float,
+    ) -> Mapping[str, float]:
         """Carry out one order."""
-        self.start(kind, method, seconds, **settings)
+        self.start(kind, method, seconds, server=server, **settings)
         return self.wait()
 
     def __enter__(self) -> Self:

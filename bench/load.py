@@ -53,6 +53,8 @@ class Order:
         connections: how many connections share the calls, or how many streams there are.
         in_flight: callers of a closed loop or of batches; hands under way on each stream.
         hands: hands of a batch, or of a message of a stream.
+        again: each of these asks for the hands of the first, as a server that records nothing
+            lets one: making them costs more than it takes to deal them.
         rate: arrivals a second of an open one.
         seed: of its arrival times.
         timeout_s: deadline of each call.
@@ -67,6 +69,7 @@ class Order:
     connections: int = 4
     in_flight: int = 1
     hands: int = 1
+    again: bool = False
     rate: float = 0.0
     seed: int = 1
     timeout_s: int = 10

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import AsyncIterator, Iterator
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import grpc
@@ -64,20 +64,27 @@ def hands(name: str) -> Iterator[shuffle_service_pb2.ShuffleRequest]:
         )
 
 
+def messages(order: Any, kind: Any) -> Iterator[bytes]:
+    """Yield messages of `hands` hands, other ones each time unless `again`."""
+    coming = hands(order.name)
+    while True:
+        message = kind(hands=islice(coming, order.hands)).SerializeToString()
+        yield message
+        while order.again:
+            yield message
+
+
 async def batches(order: Any) -> dict[str, float]:
     """Keep `in_flight` batches of `hands` hands under way for `seconds`."""
-    coming = hands(order.name)
+    coming = messages(order, shuffle_service_pb2.BatchShuffleRequest)
     async with grpc.aio.insecure_channel(order.target, OPTIONS) as channel:
         call: Any = channel.unary_unary(BATCH)
         decks = Decks(order.pid, order.seconds)
 
         async def caller() -> None:
             while not decks.over:
-                request = shuffle_service_pb2.BatchShuffleRequest(
-                    hands=[next(coming) for _ in range(order.hands)]
-                ).SerializeToString()
                 try:
-                    await call(request, timeout=order.timeout_s)
+                    await call(next(coming), timeout=order.timeout_s)
                 except grpc.aio.AioRpcError:
                     decks.count(0, order.hands)
                 else:
@@ -112,7 +119,7 @@ class _Window:
 
 async def streams(order: Any) -> dict[str, float]:
     """Keep `in_flight` hands under way on each of `connections` streams for `seconds`."""
-    coming = hands(order.name)
+    coming = messages(order, shuffle_service_pb2.StreamShufflesRequest)
     async with grpc.aio.insecure_channel(order.target, OPTIONS) as channel:
         call: Any = channel.stream_stream(STREAM)
         decks = Decks(order.pid, order.seconds)
@@ -120,9 +127,7 @@ async def streams(order: Any) -> dict[str, float]:
         async def requests(window: _Window) -> AsyncIterator[bytes]:
             while not decks.over:
                 await window.take(order.hands)
-                yield shuffle_service_pb2.StreamShufflesRequest(
-                    hands=[next(coming) for _ in range(order.hands)]
-                ).SerializeToString()
+                yield next(coming)
 
         async def caller() -> None:
             window = _Window(order.in_flight)

@@ -4,6 +4,8 @@ Poisson arrivals at a room's average and at its bursts. Latency counts from when
 a call was due, so a stall is paid for by every call that was due in it.
 """
 
+from itertools import islice
+
 from bench.daemon import BenchDaemon, dealing
 from bench.generator import Generator
 from bench.process import idle_cores, placements
@@ -15,15 +17,27 @@ SEED = 20_250_101
 CONNECTIONS = 8
 
 
-def run(report: Report, *, quick: bool) -> None:
-    """Measure both rates, fsync on."""
-    seconds = 5 if quick else 60
+SECONDS = 60
+IDLE_S = 5
+
+
+def run(report: Report, *, quick: bool, minutes: int | None = None) -> None:
+    """Measure both rates, fsync on.
+
+    Args:
+        report: takes the figures.
+        quick: 5 s of each.
+        minutes: of each, and then with server and generator on a core each alone; by default a
+            minute, and where the scheduler puts them too.
+    """
+    seconds = minutes * 60 if minutes else 5 if quick else SECONDS
     with dealing() as daemon, Generator(daemon) as generator:
         # Reading, testing, and the emulator, which no real daemon has.
-        idle = idle_cores(daemon.pid, seconds / 12)
+        idle = idle_cores(daemon.pid, min(IDLE_S, seconds / 12))
+        all_cores = islice(placements(daemon.pid, generator.pid), 1 if minutes else None)
         lines = [
             {"cores": cores, **_rate(daemon, generator, rate, seconds, idle)}
-            for cores in placements(daemon.pid, generator.pid)
+            for cores in all_cores
             for rate in RATES
         ]
     report.add("open loop", lines, *map(_sentence, lines))
