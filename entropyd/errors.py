@@ -286,6 +286,38 @@ class OrderMismatchError(VerificationError):
     reason = "ORDER_MISMATCH"
 
 
+class ProofError(VerificationError):
+    """A file that shall prove a draw does not. Abstract.
+
+    Attributes:
+        field: path of the field, such as `draws[2].seeds[0]`; empty for the file itself.
+    """
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(f"{field}: {message}" if field else message)
+        self.field = field
+
+
+class ProofMalformedError(ProofError):
+    """The file has a form that no proof has. Nothing in it was recomputed."""
+
+    reason = "PROOF_MALFORMED"
+
+
+class ProofMismatchError(ProofError):
+    """Something in the file does not follow from the rest of it.
+
+    Attributes:
+        causes: what was tried and explains it, likeliest first; often empty.
+    """
+
+    reason = "PROOF_MISMATCH"
+
+    def __init__(self, message: str, *, field: str = "", causes: tuple[str, ...] = ()) -> None:
+        super().__init__(message, field=field)
+        self.causes = causes
+
+
 # --- an invariant is broken ------------------------------------------------
 
 
