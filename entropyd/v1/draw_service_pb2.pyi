@@ -850,8 +850,11 @@ class ReplayMatchResponse(_message.Message):
 
     DRAWS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TENANT_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """What the next page is asked for with; empty after the last."""
+    tenant: _builtins.str
+    """The caller's tenant, which every draw is bound to: whoever computes one again needs it."""
     @_builtins.property
     def draws(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReplayedDraw]:
         """In the order of their numbers."""
@@ -861,10 +864,11 @@ class ReplayMatchResponse(_message.Message):
         *,
         draws: _abc.Iterable[Global___ReplayedDraw] | None = ...,
         next_page_token: _builtins.str = ...,
+        tenant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["draws", b"draws", "next_page_token", b"next_page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["draws", b"draws", "next_page_token", b"next_page_token", "tenant", b"tenant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

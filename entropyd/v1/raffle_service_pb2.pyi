@@ -315,6 +315,9 @@ class GetRaffleResponse(_message.Message):
     RAFFLE_FIELD_NUMBER: _builtins.int
     ENTRIES_FIELD_NUMBER: _builtins.int
     OPENING_FIELD_NUMBER: _builtins.int
+    TENANT_FIELD_NUMBER: _builtins.int
+    tenant: _builtins.str
+    """The caller's tenant, which the draw is bound to: whoever computes it again needs it."""
     @_builtins.property
     def raffle(self) -> Global___Raffle:
         """The raffle."""
@@ -333,10 +336,11 @@ class GetRaffleResponse(_message.Message):
         raffle: Global___Raffle | None = ...,
         entries: _abc.Iterable[_builtins.str] | None = ...,
         opening: _draw_service_pb2.DrawOpening | None = ...,
+        tenant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["opening", b"opening", "raffle", b"raffle"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["entries", b"entries", "opening", b"opening", "raffle", b"raffle"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entries", b"entries", "opening", b"opening", "raffle", b"raffle", "tenant", b"tenant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
