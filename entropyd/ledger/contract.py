@@ -7,12 +7,17 @@ A draft becomes a record in one transaction that also gives the hand its
 number q at its table, because the open hash O contains q and numbers without
 gaps are what makes a missing hand visible. What the draft holds in the clear
 (seeds, blinding, salt key, cards) the store keeps only encrypted.
+
+Beside hands a store keeps subjects with numbered steps (subjects.py), in the
+same transactions.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
+
+from entropyd.ledger.subjects import StepDraft, StepOutcome, StepRecord, Subject, SubjectKind
 
 
 @dataclass(frozen=True)
@@ -143,31 +148,35 @@ class AlreadySpent:
     record: HandRecord
 
 
+# Of a hand.
 Outcome = Recorded | AlreadySpent
+# What one commit takes, and what becomes of each.
+Draft = HandDraft | StepDraft
+DraftOutcome = Outcome | StepOutcome
 
 
 class Ledger(Protocol):
-    """A durable, exclusive history of hands."""
+    """A durable, exclusive history of hands and of the steps of subjects."""
 
     def commit(
         self,
-        drafts: Sequence[HandDraft],
+        drafts: Sequence[Draft],
         events: Sequence[Event] = (),
         health_states: Sequence[tuple[str, str]] = (),
-    ) -> list[Outcome]:
+    ) -> list[DraftOutcome]:
         """Record `drafts`, `events` and health states in one synced transaction.
 
         On return everything has been synchronised to storage, as far as the
-        disk honours a flush. Two drafts with one hand id in the same call:
-        the first is recorded, the second is AlreadySpent.
+        disk honours a flush. Later drafts of one call see earlier ones: of two
+        with one hand id the first is recorded, the second is AlreadySpent.
 
         Args:
-            drafts: drawn hands, in the order in which they get their numbers.
+            drafts: drawn hands and steps, mixed, in the order in which they get their numbers.
             events: appended in order.
             health_states: (source id, JSON text), each replaces the one before.
 
         Returns:
-            One outcome a draft, in the same order.
+            One outcome a draft, in the same order: an Outcome of a hand, a StepOutcome of a step.
 
         Raises:
             LedgerUnavailableError: the store did not confirm. All or nothing
@@ -175,6 +184,9 @@ class Ledger(Protocol):
                 discarded, and its hand looked up again before it is retried.
                 The store remains usable: the next commit, which may be an
                 empty one, finds out whether it works again.
+            SecretsDestroyedError: a spent hand, or a step whose key is taken, lost its secrets
+                after their retention. Nothing was written. Whoever looks ids and keys up first
+                is told there and never commits it.
             LedgerDamagedError: the store contradicts itself. Fatal.
             InternalError: a draft contradicts itself, or a window is too long. Nothing was
                 written. Fatal.
@@ -207,6 +219,81 @@ class Ledger(Protocol):
 
         Raises:
             LedgerUnavailableError: the store cannot be read now.
+        """
+        ...
+
+    def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
+        """Return a subject after its last step, or None. Any thread may call.
+
+        What is returned has been synchronised to storage, as what `find` returns.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
+            SecretsDestroyedError: its state's secret was destroyed after its retention.
+            LedgerDamagedError: the snapshot is not the one of the last step, or was changed.
+        """
+        ...
+
+    def step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        """Return the step of a subject that has this key, or None. Any thread may call.
+
+        Args:
+            kind: of the subject.
+            tenant: whose subject.
+            name: its name.
+            key: as in the draft, not empty.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
+            SecretsDestroyedError: its secret was destroyed after its retention.
+            LedgerDamagedError: the row was changed, or does not decrypt.
+        """
+        ...
+
+    def steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        """Return steps of a subject in the order of their numbers. Any thread may call.
+
+        Args:
+            kind: of the subject.
+            tenant: whose subject.
+            name: its name.
+            after: the number after which to begin, 0 for all.
+            limit: at most so many, from 1.
+
+        Returns:
+            None of them if there is no such subject, or no further step.
+
+        Raises:
+            As `step`, of each that would be returned.
+        """
+        ...
+
+    def subjects(  # noqa: PLR0917  in the order in which a list asks for its pages
+        self,
+        kind: SubjectKind,
+        tenant: str,
+        prefix: str,
+        label: str | None,
+        after: str,
+        limit: int,
+    ) -> list[Subject]:
+        """Return subjects in byte order of their names, for a page of a list. Any thread may call.
+
+        A page is for looking through: `state_secret` is empty in it, also where there is one.
+
+        Args:
+            kind: of the subjects.
+            tenant: whose.
+            prefix: what their names begin with, "" for all.
+            label: which label they have, None for any.
+            after: the name after which to begin, "" for the first.
+            limit: at most so many, from 1.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
+            LedgerDamagedError: one of the rows was changed.
         """
         ...
 

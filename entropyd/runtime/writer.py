@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Thread
+from typing import Any, overload
 
 from entropyd.errors import (
     EntropydError,
@@ -28,7 +29,8 @@ from entropyd.errors import (
     LedgerUnavailableError,
     ShuttingDownError,
 )
-from entropyd.ledger.contract import Event, HandDraft, Ledger, Outcome
+from entropyd.ledger.contract import Draft, DraftOutcome, Event, HandDraft, Ledger, Outcome
+from entropyd.ledger.subjects import StepDraft, StepOutcome
 from entropyd.runtime.quiet_rule import QUIET_NS, QuietRule
 
 # How soon the ledger is tried again after it failed, with or without a draw to record.
@@ -65,14 +67,17 @@ class WriterStats:
     last_progress_ns: int
 
 
-# The outcomes of drafts that were handed over together.
+# The outcomes of hands, and of steps, that were handed over together.
 Answer = asyncio.Future[list[Outcome]]
+StepAnswer = asyncio.Future[list[StepOutcome]]
 
 
 @dataclass(slots=True)
 class _Batch:
-    drafts: list[HandDraft]
-    answers: list[tuple[Answer, int]]
+    drafts: list[Draft]
+    # Either kind of answer, and how many of the drafts are its: a ledger gives hands the outcomes
+    # of hands and steps those of steps, so each future gets what `submit` promised.
+    answers: list[tuple[asyncio.Future[Any], int]]
     events: list[Event] = field(default_factory=list)
     health_states: dict[str, str] = field(default_factory=dict)
 
@@ -128,10 +133,18 @@ class GroupCommitWriter:
 
     # --- what the loop asks ----------------------------------------------------
 
-    def submit(self, drafts: Sequence[HandDraft]) -> Answer:
+    @overload
+    def submit(self, drafts: Sequence[HandDraft]) -> Answer: ...
+
+    @overload
+    def submit(self, drafts: Sequence[StepDraft]) -> StepAnswer: ...
+
+    def submit(self, drafts: Sequence[Draft]) -> asyncio.Future[Any]:
         """Hand over hands that were drawn together; they are recorded in one commit, or none is.
 
-        Cancelling the future does not recall the drafts: the hands are spent.
+        Steps likewise. Hands and steps that are handed over by several calls share commits.
+
+        Cancelling the future does not recall the drafts: the hands are spent, the steps taken.
 
         Args:
             drafts: at least one.
@@ -143,11 +156,11 @@ class GroupCommitWriter:
         Returns:
             A future that resolves to an outcome for each draft when the ledger has confirmed them,
             and fails with LedgerUnavailableError if the commit was not confirmed (discard the
-            drafts, look the hands up before retrying), or with a fatal error.
+            drafts, look the hands and subjects up before retrying), or with a fatal error.
         """
         if self._ended is not None:
             raise _copy(self._ended)
-        answer: Answer = self._loop.create_future()
+        answer: asyncio.Future[Any] = self._loop.create_future()
         self._queue.drafts += drafts
         self._queue.answers.append((answer, len(drafts)))
         alone, queued = self._in_flight() <= len(drafts), len(self._queue.drafts)
@@ -280,7 +293,7 @@ class GroupCommitWriter:
 
     # --- after a commit, on the loop -------------------------------------------
 
-    def _confirmed(self, batch: _Batch, outcomes: Sequence[Outcome], took_ns: int) -> None:
+    def _confirmed(self, batch: _Batch, outcomes: Sequence[DraftOutcome], took_ns: int) -> None:
         self._commits += 1
         self._rows += len(batch.drafts)
         first = 0
@@ -388,7 +401,7 @@ class GroupCommitWriter:
         self._loop.call_soon_threadsafe(self._confirmed, batch, outcomes, took_ns)
 
 
-def _fail(answers: Sequence[tuple[Answer, int]], error: EntropydError) -> None:
+def _fail(answers: Sequence[tuple[asyncio.Future[Any], int]], error: EntropydError) -> None:
     """Fail every answer with an error of its own: a shared one would collect all tracebacks."""
     for answer, _ in answers:
         if not answer.done():

@@ -265,6 +265,7 @@ class LedgerContract:
         assert faulty.find("room", "h2") is None
         assert [] == faulty.events()
         (retried,) = faulty.commit([make_draft("h2", attempt=2)])
+        assert isinstance(retried, Recorded)
         assert 2 == retried.record.sequence
         assert make_draft("h2", attempt=2).items == retried.record.draft.items
 

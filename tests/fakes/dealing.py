@@ -22,7 +22,14 @@ from entropyd.errors import EntropydError, LedgerUnavailableError
 from entropyd.hands.binding import hand_binding
 from entropyd.hands.claim import claim_digest
 from entropyd.hands.rules import Rules, rules_hash, segments_needed
-from entropyd.ledger.contract import Event, HandDraft, Ledger, Outcome
+from entropyd.ledger.contract import (
+    AlreadySpent,
+    Event,
+    HandDraft,
+    Ledger,
+    Outcome,
+    Recorded,
+)
 from entropyd.rbg.construction import SeedConstruction
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.orders import Dealt, DrawOrder
@@ -105,7 +112,9 @@ class DirectWriter:
             answer.set_exception(error)
             asyncio.get_running_loop().call_later(RETRY_S, self._retry)
         else:
-            answer.set_result(outcomes)
+            hands = [one for one in outcomes if isinstance(one, Recorded | AlreadySpent)]
+            assert len(drafts) == len(hands), "a hand was answered with the outcome of a step"
+            answer.set_result(hands)
 
     def _retry(self) -> None:
         with contextlib.suppress(LedgerUnavailableError):

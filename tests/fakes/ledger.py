@@ -16,6 +16,8 @@ from entropyd.ledger.contract import (
     MAX_ALARM_WINDOWS,
     AlarmWindow,
     AlreadySpent,
+    Draft,
+    DraftOutcome,
     Event,
     EventKind,
     HandDraft,
@@ -25,6 +27,19 @@ from entropyd.ledger.contract import (
     Recorded,
 )
 from entropyd.ledger.hand_rows import check_draft
+from entropyd.ledger.step_rows import check_step
+from entropyd.ledger.subjects import (
+    StepConflict,
+    StepDraft,
+    StepOutcome,
+    StepRecord,
+    StepRecorded,
+    StepTaken,
+    Subject,
+    SubjectKind,
+)
+
+SubjectId = tuple[SubjectKind, str, str]
 
 
 @dataclasses.dataclass
@@ -33,6 +48,8 @@ class MemoryDisk:
 
     records: dict[tuple[str, str], HandRecord] = dataclasses.field(default_factory=dict)
     numbers: Counter[tuple[str, str]] = dataclasses.field(default_factory=Counter)
+    steps: dict[SubjectId, list[StepRecord]] = dataclasses.field(default_factory=dict)
+    subjects: dict[SubjectId, Subject] = dataclasses.field(default_factory=dict)
     events: list[Event] = dataclasses.field(default_factory=list)
     windows: list[AlarmWindow] = dataclasses.field(default_factory=list)
     health: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -58,20 +75,28 @@ class MemoryLedger:
 
     def commit(
         self,
-        drafts: Sequence[HandDraft],
+        drafts: Sequence[Draft],
         events: Sequence[Event] = (),
         health_states: Sequence[tuple[str, str]] = (),
-    ) -> list[Outcome]:
+    ) -> list[DraftOutcome]:
         if not self._one_at_a_time.acquire(blocking=False):
             raise AssertionError("two threads commit at once; the writer alone may")
         try:
             self._refuse_closed()
             for draft in drafts:
-                check_draft(draft)
+                if isinstance(draft, StepDraft):
+                    check_step(draft)
+                else:
+                    check_draft(draft)
             for event in events:
                 check_window(event)
             with self._whole:
-                outcomes = [self._record(draft) for draft in drafts]
+                outcomes: list[DraftOutcome] = []
+                for draft in drafts:
+                    if isinstance(draft, StepDraft):
+                        outcomes.append(self._append(draft))
+                    else:
+                        outcomes.append(self._record(draft))
                 for event in events:
                     self._note(event)
                 self._disk.health.update(health_states)
@@ -99,6 +124,66 @@ class MemoryLedger:
         record = HandRecord(number, expected_open_hash(draft, number), draft)
         self._disk.records[draft.tenant, draft.hand] = record
         return Recorded(without_secrets(record))
+
+    def _append(self, draft: StepDraft) -> StepOutcome:
+        subject = subject_of(draft)
+        steps = self._disk.steps.get(subject, [])
+        for record in steps:
+            if draft.key and record.key == draft.key:
+                return StepTaken(record)
+        if draft.expected not in {None, len(steps)}:
+            return StepConflict(len(steps))
+        number = len(steps) + 1
+        record = StepRecord(number, draft.step, draft.key, draft.public, draft.secret, draft.at_ns)
+        self._disk.steps.setdefault(subject, []).append(record)
+        self._disk.subjects[subject] = Subject(
+            *subject, number, draft.state, draft.state_secret, draft.label
+        )
+        return StepRecorded(record)
+
+    def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
+        self._refuse_closed()
+        with self._whole:
+            return self._disk.subjects.get((kind, tenant, name))
+
+    def step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        if not key:
+            raise AssertionError("a step without a key cannot be looked up by its key")
+        found = self.steps(kind, tenant, name, 0, 2**63 - 1)
+        return next((record for record in found if record.key == key), None)
+
+    def steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        self._refuse_closed()
+        if after < 0 or limit < 1:
+            raise AssertionError(f"no page of steps begins after {after} and has {limit} at most")
+        with self._whole:
+            return self._disk.steps.get((kind, tenant, name), [])[after:][:limit]
+
+    def subjects(
+        self,
+        kind: SubjectKind,
+        tenant: str,
+        prefix: str,
+        label: str | None,
+        after: str,
+        limit: int,
+    ) -> list[Subject]:
+        self._refuse_closed()
+        if limit < 1:
+            raise AssertionError(f"no page of subjects has {limit} at most")
+        with self._whole:
+            every = sorted(self._disk.subjects.values(), key=lambda one: one.name.encode())
+        found = [
+            dataclasses.replace(one, state_secret=b"")
+            for one in every
+            if (one.kind, one.tenant) == (kind, tenant)
+            and one.name.startswith(prefix)
+            and one.name.encode() > after.encode()
+            and label in {None, one.label}
+        ]
+        return found[:limit]
 
     def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
         self._refuse_closed()
@@ -139,6 +224,10 @@ class MemoryLedger:
             raise LedgerUnavailableError("memory ledger: is closed")
 
 
+def subject_of(draft: StepDraft) -> SubjectId:
+    return draft.kind, draft.tenant, draft.name
+
+
 def expected_open_hash(draft: HandDraft, number: int) -> bytes:
     """O, written from the specification and not from the code under test."""
     return sha256(
@@ -160,10 +249,10 @@ class WrappedLedger:
 
     def commit(
         self,
-        drafts: Sequence[HandDraft],
+        drafts: Sequence[Draft],
         events: Sequence[Event] = (),
         health_states: Sequence[tuple[str, str]] = (),
-    ) -> list[Outcome]:
+    ) -> list[DraftOutcome]:
         return self.inner.commit(drafts, events, health_states)
 
     def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
@@ -171,6 +260,28 @@ class WrappedLedger:
 
     def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
         return self.inner.spent_among(tenant, hands)
+
+    def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
+        return self.inner.subject(kind, tenant, name)
+
+    def step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        return self.inner.step(kind, tenant, name, key)
+
+    def steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        return self.inner.steps(kind, tenant, name, after, limit)
+
+    def subjects(
+        self,
+        kind: SubjectKind,
+        tenant: str,
+        prefix: str,
+        label: str | None,
+        after: str,
+        limit: int,
+    ) -> list[Subject]:
+        return self.inner.subjects(kind, tenant, prefix, label, after, limit)
 
     def probe(self) -> None:
         self.inner.probe()
@@ -194,7 +305,8 @@ class WrappedLedger:
 class FaultyLedger(WrappedLedger):
     """Fails commits in pairs: failed and not written, failed but written.
 
-    Whoever retries a hand of a failed commit without looking it up fails the test.
+    Whoever retries a hand, or a step of a subject, of a failed commit without looking it up fails
+    the test.
     """
 
     def __init__(self, inner: Ledger) -> None:
@@ -202,17 +314,17 @@ class FaultyLedger(WrappedLedger):
         self.fail_not_written = 0
         self.fail_but_written = 0
         self._failing = False
-        self._doubtful: set[tuple[str, str]] = set()
+        self._doubtful: set[tuple[str, ...]] = set()
 
     def commit(
         self,
-        drafts: Sequence[HandDraft],
+        drafts: Sequence[Draft],
         events: Sequence[Event] = (),
         health_states: Sequence[tuple[str, str]] = (),
-    ) -> list[Outcome]:
+    ) -> list[DraftOutcome]:
         for draft in drafts:
-            if (draft.tenant, draft.hand) in self._doubtful:
-                raise AssertionError(f"{draft.tenant}/{draft.hand} retried without a look-up")
+            if _id_of(draft) in self._doubtful:
+                raise AssertionError(f"{'/'.join(_id_of(draft))} retried without a look-up")
         if self.fail_not_written:
             self.fail_not_written -= 1
             raise self._fault(drafts)
@@ -231,15 +343,33 @@ class FaultyLedger(WrappedLedger):
         self._doubtful.difference_update((tenant, hand) for hand in hands)
         return super().spent_among(tenant, hands)
 
+    def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
+        self._doubtful.discard((kind, tenant, name))
+        return super().subject(kind, tenant, name)
+
+    def step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        self._doubtful.discard((kind, tenant, name))
+        return super().step(kind, tenant, name, key)
+
+    def steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        self._doubtful.discard((kind, tenant, name))
+        return super().steps(kind, tenant, name, after, limit)
+
     def probe(self) -> None:
         if self._failing:
             raise LedgerUnavailableError("faulty ledger: the last commit failed")
         super().probe()
 
-    def _fault(self, drafts: Sequence[HandDraft]) -> LedgerUnavailableError:
+    def _fault(self, drafts: Sequence[Draft]) -> LedgerUnavailableError:
         self._failing = True
-        self._doubtful.update((draft.tenant, draft.hand) for draft in drafts)
+        self._doubtful.update(_id_of(draft) for draft in drafts)
         return LedgerUnavailableError("faulty ledger: fails as told")
+
+
+def _id_of(draft: Draft) -> tuple[str, ...]:
+    return subject_of(draft) if isinstance(draft, StepDraft) else (draft.tenant, draft.hand)
 
 
 class GatedLedger(WrappedLedger):
@@ -253,7 +383,7 @@ class GatedLedger(WrappedLedger):
 
     def __init__(self, inner: Ledger) -> None:
         super().__init__(inner)
-        self.batches: list[list[HandDraft]] = []
+        self.batches: list[list[Draft]] = []
         self.returned = 0
         self.error: BaseException | None = None
         self._permits = threading.Semaphore(0)
@@ -270,10 +400,10 @@ class GatedLedger(WrappedLedger):
 
     def commit(
         self,
-        drafts: Sequence[HandDraft],
+        drafts: Sequence[Draft],
         events: Sequence[Event] = (),
         health_states: Sequence[tuple[str, str]] = (),
-    ) -> list[Outcome]:
+    ) -> list[DraftOutcome]:
         self.batches.append(list(drafts))
         if not self._open and not self._permits.acquire(timeout=30):
             raise AssertionError("nobody let this commit through for 30 s")
