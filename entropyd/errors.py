@@ -169,6 +169,57 @@ class WrongNodeError(EntropydError):
     reason = "WRONG_NODE"
 
 
+class WrongStateError(EntropydError):
+    """What was asked for does not allow this step now. Nothing was changed.
+
+    The text names the state; what follows from there, the caller must decide.
+    """
+
+    reason = "WRONG_STATE"
+
+
+class WindowOpenError(WrongStateError):
+    """Seats may still contribute to the hand: its window ends by itself, never at will."""
+
+    reason = "WINDOW_OPEN"
+
+
+class WrongPlaceError(WrongStateError):
+    """The place is not the next one of the deal."""
+
+    reason = "WRONG_PLACE"
+
+
+class PlanDepartedError(WrongStateError):
+    """The rules of the hand name another recipient for this place."""
+
+    reason = "PLAN_DEPARTED"
+
+
+class NotDealtError(WrongStateError):
+    """The place was dealt to nobody, and the hand is not closed yet."""
+
+    reason = "NOT_DEALT"
+
+
+class RevealForbiddenError(WrongStateError):
+    """The rules of the hand say that it is never revealed."""
+
+    reason = "REVEAL_FORBIDDEN"
+
+
+class TableFullError(WrongStateError):
+    """The table has as many open or dealt hands as it may; close or void one first."""
+
+    reason = "TABLE_FULL"
+
+
+class PlaceDealtError(EntropydError):
+    """The place was dealt with another claim, or to others. Nothing was dealt; an alarm."""
+
+    reason = "PLACE_DEALT"
+
+
 class PermissionDeniedError(EntropydError):
     """The caller's identity lacks the role that this method asks for."""
 
@@ -316,6 +367,69 @@ class ProofMismatchError(ProofError):
     def __init__(self, message: str, *, field: str = "", causes: tuple[str, ...] = ()) -> None:
         super().__init__(message, field=field)
         self.causes = causes
+
+
+class ProofInvalidError(VerificationError):
+    """A Merkle proof does not lead from what it is about to the root that it is said to lead to."""
+
+    reason = "PROOF_INVALID"
+
+
+class TreeInvalidError(VerificationError):
+    """Hashes are presented as a tree's that no tree of that size has."""
+
+    reason = "TREE_INVALID"
+
+
+class SignatureInvalidError(VerificationError):
+    """A known key did not make the signature that bears its name."""
+
+    reason = "SIGNATURE_INVALID"
+
+
+class SignatureMissingError(VerificationError):
+    """No key that the caller trusts for this has signed."""
+
+    reason = "SIGNATURE_MISSING"
+
+
+class KeyInvalidError(VerificationError):
+    """A verifier key is malformed, or was put in force by nobody who may."""
+
+    reason = "KEY_INVALID"
+
+
+class TextInvalidError(VerificationError):
+    """A text that has one spelling has another. Abstract: raise a subclass.
+
+    Attributes:
+        line: number of the offending line, from 1; 0 if it is the whole text.
+        byte: position in that line, from 1; 0 if it is the whole line.
+    """
+
+    def __init__(self, message: str, *, line: int = 0, byte: int = 0) -> None:
+        at = f"line {line}, byte {byte}: " if byte else f"line {line}: " if line else ""
+        super().__init__(at + message)
+        self.line = line
+        self.byte = byte
+
+
+class NoteInvalidError(TextInvalidError):
+    """A signed note has a form that no signer gives it."""
+
+    reason = "NOTE_INVALID"
+
+
+class CheckpointInvalidError(TextInvalidError):
+    """The text of a checkpoint is not one, or not this log's."""
+
+    reason = "CHECKPOINT_INVALID"
+
+
+class ReceiptInvalidError(TextInvalidError):
+    """The text of a receipt, or of a note to a seat, is not one."""
+
+    reason = "RECEIPT_INVALID"
 
 
 # --- an invariant is broken ------------------------------------------------

@@ -9,6 +9,11 @@ Spec: RFC 6962, section 2.1; docs/protocol.md, "Encoding".
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
+HASH_BYTES = 32
+
+# Sizes and indices travel as u64, and a witness's numbers end at 2^63 - 1: no log is longer.
+MAX_SIZE = (1 << 63) - 1
+
 # The hash of nothing is the head of the tree without leaves.
 EMPTY_ROOT = sha256(b"").digest()
 
@@ -16,6 +21,11 @@ EMPTY_ROOT = sha256(b"").digest()
 def leaf_hash(leaf: bytes) -> bytes:
     """Return the 32-byte hash of one leaf."""
     return sha256(b"\x00" + leaf).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """Return the 32-byte hash of a node over its two children."""
+    return sha256(b"\x01" + left + right).digest()
 
 
 def root(leaves: Iterable[bytes]) -> bytes:
