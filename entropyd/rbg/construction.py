@@ -100,6 +100,38 @@ class DrawSeeds:
     salt_key: bytes = field(repr=False)
 
 
+class GrowingSeeds:
+    """The seeds of one draw whose samples come in parts. Made by `SeedConstruction.seed_part`.
+
+    Attributes:
+        binding: X of the draw.
+        segments: how many seeds it takes, at least 1.
+    """
+
+    __slots__ = ("_output", "binding", "segments")
+
+    def __init__(self, binding: bytes, segments: int) -> None:
+        """Begin without seeds."""
+        self.binding = binding
+        self.segments = segments
+        self._output: list[bytes] = []
+
+    @property
+    def missing(self) -> int:
+        """How many seeds are still to be made."""
+        return self.segments - len(self._output)
+
+    def add(self, output: bytes) -> None:
+        """Take what the generator gave for the next segment."""
+        self._output.append(output)
+
+    def drawn(self) -> DrawSeeds:
+        """Return the seeds and the keys, which the last request gave; nothing may be missing."""
+        *firsts, last = self._output
+        keys = last[SEED_BYTES:]
+        return DrawSeeds((*firsts, last[:SEED_BYTES]), keys[:BLINDING_BYTES], keys[BLINDING_BYTES:])
+
+
 class ConstructionState(Enum):
     """Where a construction stands. `ERROR` is final."""
 
@@ -204,6 +236,25 @@ class SeedConstruction:
         """
         return self._guarded(lambda: self._seed_draw(x, gated, os_samples))
 
+    def seed_part(
+        self, growing: GrowingSeeds, gated: Sequence[GatedSamples], os_samples: Sequence[bytes]
+    ) -> None:
+        """Make the next seeds of a draw, as `seed_draw` makes them. Others may be made in between.
+
+        Args:
+            growing: what was made of it so far.
+            gated: what the gate released for the next segments, in order; at least one, and no
+                more than are missing.
+            os_samples: 64 fresh bytes of getrandom for each of them.
+
+        Raises:
+            NotInstantiatedError: not instantiated yet, or in the error state.
+                Nothing was output; the samples must count as spent.
+            InternalError: a length is wrong, or more came than are missing. Error state.
+            DrbgError: the DRBG refused. Error state.
+        """
+        self._guarded(lambda: self._seed_part(growing, gated, os_samples))
+
     def seed_batch(
         self,
         shared: GatedSamples,
@@ -301,23 +352,25 @@ class SeedConstruction:
     def _seed_draw(
         self, x: bytes, gated: Sequence[GatedSamples], os_samples: Sequence[bytes]
     ) -> DrawSeeds:
-        if not gated or len(gated) != len(os_samples):
+        growing = GrowingSeeds(x, len(gated))
+        self._seed_part(growing, gated, os_samples)
+        return growing.drawn()
+
+    def _seed_part(
+        self, growing: GrowingSeeds, gated: Sequence[GatedSamples], os_samples: Sequence[bytes]
+    ) -> None:
+        missing = growing.missing
+        if not 1 <= len(gated) <= missing or len(gated) != len(os_samples):
             raise InternalError(
-                f"{len(gated)} gated seeds with {len(os_samples)} samples of getrandom;"
-                " expected as many of both, at least one"
+                f"{len(gated)} gated seeds with {len(os_samples)} samples of getrandom for a draw"
+                f" that lacks {missing}; expected as many of both, at least one"
             )
-        binding = lp(SEED_LABEL) + lp(x)
-        seeds = []
-        last = len(gated) - 1
-        length = SEED_BYTES
-        for segment, (samples, fresh) in enumerate(zip(gated, os_samples, strict=True)):
+        binding = lp(SEED_LABEL) + lp(growing.binding)
+        first = growing.segments - missing
+        last = growing.segments - 1
+        for segment, (samples, fresh) in enumerate(zip(gated, os_samples, strict=True), first):
             self._drbg.reseed(_seed_entropy(samples, fresh), binding + u32(segment))
-            if segment == last:
-                length += BLINDING_BYTES + SALT_KEY_BYTES
-            seeds.append(self._drbg.generate(8 * length))
-        keys = seeds[last][SEED_BYTES:]
-        seeds[last] = seeds[last][:SEED_BYTES]
-        return DrawSeeds(tuple(seeds), keys[:BLINDING_BYTES], keys[BLINDING_BYTES:])
+            growing.add(self._drbg.generate(8 * (HAND_BYTES if segment == last else SEED_BYTES)))
 
     def _refuse(self) -> NoReturn:
         raise NotInstantiatedError(

@@ -15,7 +15,12 @@ from entropyd.errors import (
     RequestTooLargeError,
     SelfTestError,
 )
-from entropyd.rbg.construction import ConstructionState, DrawSeeds, SeedConstruction
+from entropyd.rbg.construction import (
+    ConstructionState,
+    DrawSeeds,
+    GrowingSeeds,
+    SeedConstruction,
+)
 from entropyd.rbg.hmac_drbg import HmacDrbg
 
 ORIGIN = "log.example/entropyd"
@@ -100,16 +105,18 @@ class ByHand:
     def stir(self, samples):
         self.update(self.entropy(samples, b"") + prefixed(b"entropyd/stir/v1"))
 
+    def part(self, x, segment, samples, fresh, blocks=1):
+        binding = prefixed(b"entropyd/seed/v1") + prefixed(x) + struct.pack(">I", segment)
+        self.update(self.entropy(samples, fresh) + binding)
+        return self.generate(64 * blocks)
+
     def seed_draw(self, x, gated, os_samples):
-        blocks = []
+        output = b""
         for s, (samples, fresh) in enumerate(zip(gated, os_samples, strict=True)):
-            binding = prefixed(b"entropyd/seed/v1") + prefixed(x) + struct.pack(">I", s)
-            self.update(self.entropy(samples, fresh) + binding)
-            for _ in range(2 if s == len(gated) - 1 else 1):
-                self.V = hmac.new(self.K, self.V, "sha512").digest()
-                blocks.append(self.V)
-            self.update(b"")
-        return DrawSeeds(tuple(blocks[:-1]), blocks[-1][:32], blocks[-1][32:])
+            output += self.part(x, s, samples, fresh, 2 if s == len(gated) - 1 else 1)
+        seeds, keys = output[:-64], output[-64:]
+        blocks = tuple(seeds[at : at + 64] for at in range(0, len(seeds), 64))
+        return DrawSeeds(blocks, keys[:32], keys[32:])
 
 
 def ready(**arguments):
@@ -125,6 +132,41 @@ def test_seeds_equal_those_computed_by_hand(segments):
     for x in (X, b"another hand"):
         expected = by_hand.seed_draw(x, SEEDS[:segments], OS[:segments])
         assert expected == construction.seed_draw(x, SEEDS[:segments], OS[:segments])
+
+
+@pytest.mark.parametrize("parts", [[3], [1, 2], [2, 1], [1, 1, 1]])
+def test_seeds_made_in_parts_are_the_same(parts):
+    """However the samples of three seeds come in, the seeds, r and K are those of one draw."""
+    construction, whole = ready(), ready().seed_draw(X, SEEDS, OS[:3])
+    growing = GrowingSeeds(X, 3)
+    for count in parts:
+        first = 3 - growing.missing
+        part = slice(first, first + count)
+        construction.seed_part(growing, SEEDS[part], OS[:3][part])
+    assert growing.missing == 0
+    assert whole == growing.drawn()
+
+
+def test_other_draws_may_be_made_between_the_parts_of_one():
+    """Each draw then has the seeds that follow from the order in which they were made."""
+    construction, by_hand = ready(), ByHand(ORIGIN, FIRST, OS[0], NONCE)
+    growing = GrowingSeeds(X, 2)
+    construction.seed_part(growing, SEEDS[:1], OS[:1])
+    between = construction.seed_draw(b"another", SEEDS[1:2], OS[1:2])
+    construction.seed_part(growing, SEEDS[2:], OS[2:3])
+    first = by_hand.part(X, 0, SEEDS[0], OS[0])
+    assert between == by_hand.seed_draw(b"another", SEEDS[1:2], OS[1:2])
+    last = by_hand.part(X, 1, SEEDS[2], OS[2], blocks=2)
+    assert growing.drawn() == DrawSeeds((first, last[:64]), last[64:96], last[96:])
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_part_that_does_not_fit_latches(count):
+    """No seed is made that nobody lacks, and none of nothing."""
+    construction, growing = ready(), GrowingSeeds(X, 2)
+    with pytest.raises(InternalError, match=f"{count} gated seeds .* lacks 2"):
+        construction.seed_part(growing, SEEDS[:count], OS[:count])
+    assert_dead(construction)
 
 
 def test_stirring_equals_the_computation_by_hand():
