@@ -13,6 +13,9 @@ from entropyd.client.claims import ClaimKey
 from entropyd.client.client import AsyncClient, Client
 from entropyd.client.connection import Tls
 from entropyd.client.deal import Deal, HandAnswer, Refusal, SourceUse
+from entropyd.client.draw_requests import Large, SamplerName
+from entropyd.client.drawn import Drawn, Match, OpenedRaffle, Opening, Raffle, ReplayedDraw
+from entropyd.client.draws import Draws, Raffles
 from entropyd.client.service_config import CHANNEL_OPTIONS, SERVICE_CONFIG, SERVICE_CONFIG_JSON
 
 __all__ = [
@@ -23,8 +26,18 @@ __all__ = [
     "ClaimKey",
     "Client",
     "Deal",
+    "Drawn",
+    "Draws",
     "HandAnswer",
+    "Large",
+    "Match",
+    "OpenedRaffle",
+    "Opening",
+    "Raffle",
+    "Raffles",
     "Refusal",
+    "ReplayedDraw",
+    "SamplerName",
     "SourceUse",
     "Tls",
 ]

@@ -10,6 +10,8 @@ import grpc
 from entropyd.client.claims import ClaimKey
 from entropyd.client.connection import Tls, open_aio_channel, open_channel, token_metadata
 from entropyd.client.deal import Deal, HandAnswer, Refusal
+from entropyd.client.draw_requests import DrawRequests, Large, SamplerName
+from entropyd.client.draws import Draws, Raffles
 from entropyd.client.requests import Event, Hand, Requests
 from entropyd.client.service_config import DEFAULT_TIMEOUT_S
 from entropyd.v1 import (
@@ -59,6 +61,34 @@ class Client:
         self._channel = open_channel(target, tls)
         self._shuffles = shuffle_service_pb2_grpc.ShuffleServiceStub(self._channel)
         self._entropy = entropy_service_pb2_grpc.EntropyServiceStub(self._channel)
+
+    def draws(
+        self,
+        *,
+        sampler: SamplerName = SamplerName.MASKED,
+        large: Large = Large.REFUSE,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Draws:
+        """Return the calls that draw numbers, dice, orders, samples and tiles.
+
+        Args:
+            sampler: the rule of the draws, MASKED or WORD32.
+            large: what is to be done with a draw that takes very many seeds.
+            timeout_s: when each call gives up, in all, seconds.
+        """
+        requests = DrawRequests(self._requests.claim_key, sampler=sampler, large=large)
+        return Draws(self._channel, requests, self._metadata, timeout_s)
+
+    def raffles(
+        self,
+        *,
+        sampler: SamplerName = SamplerName.MASKED,
+        large: Large = Large.REFUSE,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Raffles:
+        """Return the calls of raffles; arguments as for `draws`."""
+        requests = DrawRequests(self._requests.claim_key, sampler=sampler, large=large)
+        return Raffles(self._channel, requests, self._metadata, timeout_s)
 
     def shuffle(
         self,

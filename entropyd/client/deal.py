@@ -86,9 +86,14 @@ class Deal:
             rules=message.rules,
             mock=message.provenance.mock,
             degraded=message.provenance.degraded,
-            sources=tuple(_use(source) for source in message.provenance.sources),
+            sources=source_uses(message.provenance),
             message=message,
         )
+
+
+def source_uses(provenance: types_pb2.Provenance) -> tuple[SourceUse, ...]:
+    """Return what each source gave, in the order of the message."""
+    return tuple(_use(source) for source in provenance.sources)
 
 
 def _use(use: types_pb2.SourceUse) -> SourceUse:

@@ -21,6 +21,11 @@ class Requests:
             claim_key = ClaimKey.load_or_create(Path(str(claim_key_file)))
         self._claim_key = claim_key
 
+    @property
+    def claim_key(self) -> ClaimKey:
+        """The game server's own key."""
+        return self._claim_key
+
     def shuffle(
         self, table: str, hand: str, deck: str, decks: int, removed: Sequence[int]
     ) -> shuffle_service_pb2.ShuffleRequest:

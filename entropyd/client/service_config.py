@@ -40,6 +40,8 @@ SERVICE_CONFIG: dict[str, object] = {
     "methodConfig": [
         _method_config("entropyd.v1.ShuffleService"),
         _method_config("entropyd.v1.EntropyService"),
+        _method_config("entropyd.v1.DrawService"),
+        _method_config("entropyd.v1.RaffleService"),
     ],
     # Half of the calls failing stops retries altogether: a client never doubles a storm.
     "retryThrottling": {"maxTokens": 20, "tokenRatio": 0.5},

@@ -16,8 +16,8 @@ from entropyd.errors import ProofMalformedError
 
 # Ten times the largest raffle: 100,000 entries in 1 MiB, whose escapes make six bytes of one.
 MAX_BYTES = 32 << 20
-# The file, its list of draws, a draw, its list: no file of ours is deeper.
-MAX_DEPTH = 4
+# The file, its outcome, the wins of all grids, those of one grid, a symbol with its cells.
+MAX_DEPTH = 5
 # RFC 7493, 2.2: the largest integer that every JSON reader has exactly. Larger ones are texts.
 MAX_INTEGER = 2**53 - 1
 

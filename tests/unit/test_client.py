@@ -38,7 +38,13 @@ from entropyd.errors import (
 )
 from entropyd.hands.claim import derive_claim
 from entropyd.service.error_table import refusal
-from entropyd.v1 import entropy_service_pb2, shuffle_service_pb2, types_pb2
+from entropyd.v1 import (
+    draw_service_pb2,
+    entropy_service_pb2,
+    raffle_service_pb2,
+    shuffle_service_pb2,
+    types_pb2,
+)
 from tests.fakes.servicer import ScriptedServicer, Step, serving
 
 Code = grpc.StatusCode
@@ -375,7 +381,12 @@ def test_the_service_config_for_other_languages_is_the_one_we_use():
 def test_the_service_config_covers_every_service_and_retries_unavailable_only():
     services = {
         service.full_name
-        for file in (shuffle_service_pb2.DESCRIPTOR, entropy_service_pb2.DESCRIPTOR)
+        for file in (
+            shuffle_service_pb2.DESCRIPTOR,
+            entropy_service_pb2.DESCRIPTOR,
+            draw_service_pb2.DESCRIPTOR,
+            raffle_service_pb2.DESCRIPTOR,
+        )
         for service in file.services_by_name.values()
     }
     methods = json.loads(SERVICE_CONFIG_JSON)["methodConfig"]
