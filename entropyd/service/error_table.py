@@ -33,6 +33,7 @@ from entropyd.errors import (
     LedgerUnavailableError,
     OverloadError,
     PermissionDeniedError,
+    PlaceDealtError,
     RequestError,
     SecretsDestroyedError,
     SelfTestError,
@@ -41,6 +42,7 @@ from entropyd.errors import (
     UnauthenticatedError,
     VerificationError,
     WrongNodeError,
+    WrongStateError,
 )
 from entropyd.v1 import shuffle_service_pb2
 
@@ -62,6 +64,8 @@ TABLE: tuple[tuple[type[EntropydError], grpc.StatusCode], ...] = (
     (HandSpentError, grpc.StatusCode.ALREADY_EXISTS),
     (HandNotFoundError, grpc.StatusCode.NOT_FOUND),
     (WrongNodeError, grpc.StatusCode.FAILED_PRECONDITION),
+    (WrongStateError, grpc.StatusCode.FAILED_PRECONDITION),
+    (PlaceDealtError, grpc.StatusCode.ALREADY_EXISTS),
     (SecretsDestroyedError, grpc.StatusCode.FAILED_PRECONDITION),
     (EntropyHoldError, grpc.StatusCode.UNAVAILABLE),
     (ShuttingDownError, grpc.StatusCode.UNAVAILABLE),
