@@ -18,7 +18,20 @@ from rich.markup import escape
 
 from entropyd.cli import credentials, outcomes, selftest
 from entropyd.cli.cards import render_deal
-from entropyd.client import Client, Deal, Refusal
+from entropyd.cli.options import (
+    DEFAULT_CLAIM_KEY,
+    DEFAULT_TARGET,
+    EXIT_NOT_REACHED,
+    EXIT_REFUSED,
+    EXIT_USAGE,
+    AsJson,
+    ClaimKeyFile,
+    Target,
+    Timeout,
+    connect,
+    make_room_for,
+)
+from entropyd.client import Deal, Refusal
 from entropyd.errors import ConfigError, RequestError
 from entropyd.v1 import entropy_service_pb2, types_pb2
 
@@ -30,36 +43,6 @@ app = typer.Typer(
 app.callback(help=__doc__)(credentials.remember)
 
 selftest.add_command(app)
-
-DEFAULT_TARGET = "unix:/run/entropyd/poker.sock"
-EXIT_REFUSED = 1
-EXIT_USAGE = 2
-EXIT_NOT_REACHED = 3
-
-Target = Annotated[
-    str,
-    typer.Option("--target", "-t", envvar="ENTROPYCTL_TARGET", help="unix:/path or host:port."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-ClaimKeyFile = Annotated[
-    Path,
-    typer.Option(
-        "--claim-key",
-        envvar="ENTROPYCTL_CLAIM_KEY",
-        help="Your claim key, made if there is none. Without it no deck can be read again.",
-    ),
-]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait, in all.")]
-DEFAULT_CLAIM_KEY = Path("~/.config/entropyd/claim.key").expanduser()
-
-
-def _connect(target: str, claim_key_file: Path) -> Client:
-    _make_room_for(claim_key_file)
-    return Client(target, claim_key_file=claim_key_file, **credentials.shown())
-
-
-def _make_room_for(claim_key_file: Path) -> None:
-    claim_key_file.parent.mkdir(parents=True, exist_ok=True)
 
 
 @app.command()
@@ -73,7 +56,7 @@ def status(
     timeout: Timeout = 5.0,
 ) -> None:
     """Say whether the daemon can deal, why not, and how every source stands."""
-    with _connect(target, claim_key_file) as client:
+    with connect(target, claim_key_file) as client:
         answers = client.watch_status() if watch else iter([client.status(timeout_s=timeout)])
         for answer in answers:
             if as_json:
@@ -129,12 +112,12 @@ def shuffle(
         asked = outcomes.Run(
             name, table or f"lab/{name}", count, deck, decks, in_flight, timeout_s=timeout
         )
-        _make_room_for(claim_key_file)
+        make_room_for(claim_key_file)
         outcomes.write_outcomes(target, claim_key_file, asked, form, out)
         return
     if table is None or hand is None:
         raise typer.BadParameter(f"Missing argument {'HAND' if table else 'TABLE'}")
-    with _connect(target, claim_key_file) as client:
+    with connect(target, claim_key_file) as client:
         deal = client.shuffle(table, hand, deck=deck, decks=decks, timeout_s=timeout)
     if as_json:
         _print_json(_deal_as_dict(deal))
@@ -155,7 +138,7 @@ def add_entropy(
 ) -> None:
     """Forward what one user gave; it is mixed into the tenant's next draws."""
     blob = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-    with _connect(target, claim_key_file) as client:
+    with connect(target, claim_key_file) as client:
         answer = client.add_user_entropy(user, blob=blob, timeout_s=timeout)
     if as_json:
         _print_json(_as_dict(answer))
