@@ -29,27 +29,28 @@ def encode_lines(lines: Mapping[str, str]) -> bytes:
     return "".join(f"{name}={lines[name]}\n" for name in sorted(lines)).encode("ascii")
 
 
-def parse_lines(encoded: bytes) -> dict[str, str]:
+def parse_lines(encoded: bytes, of: str = "rules") -> dict[str, str]:
     """Return name -> value, of lines in the one permitted order.
 
     Args:
         encoded: bytes from a record or from a stranger.
+        of: what has the grammar of rules, for the error text.
 
     Raises:
-        RequestError: these are not lines of the grammar; names `rules`.
+        RequestError: these are not lines of the grammar; names `of`.
     """
     if not encoded:
-        raise RequestError("rules", "are empty; expected lines name=value")
+        raise RequestError(of, "are empty; expected lines name=value")
     lines: dict[str, str] = {}
     position, previous = 0, ""
     while position < len(encoded):
         match = _LINE.match(encoded, position)
         if match is None:
-            raise RequestError("rules", f"byte {position} does not begin a line name=value")
+            raise RequestError(of, f"byte {position} does not begin a line name=value")
         name, value = match[1].decode("ascii"), match[2].decode("ascii")
         if name <= previous:
             raise RequestError(
-                "rules", f"{name} stands after {previous}; expected byte order, each name once"
+                of, f"{name} stands after {previous}; expected byte order, each name once"
             )
         lines[name] = value
         position, previous = match.end(), name
@@ -81,21 +82,23 @@ def check_names(
         )
 
 
-def choice(choices: type[_Choice], name: str, lines: Mapping[str, str]) -> _Choice:
+def choice(
+    choices: type[_Choice], name: str, lines: Mapping[str, str], of: str = "rules"
+) -> _Choice:
     """Return the member of `choices` that the line names; RequestError names `rules.NAME`."""
     try:
         return choices(lines[name])
     except ValueError:
         raise RequestError(
-            f"rules.{name}", f"expected one of {', '.join(choice.value for choice in choices)}"
+            f"{of}.{name}", f"expected one of {', '.join(choice.value for choice in choices)}"
         ) from None
 
 
-def decimal(name: str, text: str) -> int:
+def decimal(name: str, text: str, of: str = "rules") -> int:
     """Return the number that `text` spells; RequestError names `rules.NAME`."""
     if not _DECIMAL.fullmatch(text):
         raise RequestError(
-            f"rules.{name}", "expected a decimal number without sign and leading zeros"
+            f"{of}.{name}", "expected a decimal number without sign and leading zeros"
         )
     return int(text)
 
