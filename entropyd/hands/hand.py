@@ -14,7 +14,7 @@ Spec: docs/protocol.md, "Hands dealt card by card".
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 
@@ -73,7 +73,7 @@ class Hand:
 
     opened: OpenedHand
     state: HandState = HandState.OPEN
-    spoken: Mapping[str, Spoken] = {}
+    spoken: Mapping[str, Spoken] = field(default_factory=dict)
     roll: Roll | None = None
     runs: tuple[DealRun, ...] = ()
     reason: str = ""
