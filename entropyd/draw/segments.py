@@ -55,6 +55,16 @@ def split(bounds: Iterable[int]) -> tuple[tuple[int, ...], ...]:
     return (*segments, tuple(segment))
 
 
+def fits_one_segment(bounds: Iterable[int]) -> bool:
+    """Return whether `split` would leave `bounds` whole; looks no further than it must."""
+    counted = 0
+    for bound in bounds:
+        counted += counted_bits(bound)
+        if counted > SEGMENT_BITS:
+            return False
+    return True
+
+
 def shuffle_bounds(size: int) -> range:
     """Return the bounds of a shuffle of `size` items: size, size - 1, ..., 2."""
     return range(size, 1, -1)

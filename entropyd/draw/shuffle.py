@@ -45,23 +45,44 @@ def draw_values(
             yield below(stream, bound)
 
 
-def permute(size: int, values: Iterable[int], *, steps: int | None = None) -> list[int]:
+def permute(size: int, values: Iterable[int]) -> list[int]:
     """Return [0, ..., size - 1] after the swaps of a shuffle.
 
     Args:
         size: number of items, at least 1.
-        values: values drawn below size, size - 1, ..., one a step.
-        steps: how many steps, at most `size`; all but the last, which has
-            nothing to choose from, unless given.
+        values: values drawn below size, size - 1, ..., 2, one a step.
 
     Returns:
         The order; place 0 is the top of the deck and is dealt first.
     """
     order = list(range(size))
-    last = 0 if steps is None else size - steps - 1
-    for place, chosen in zip(range(size - 1, last, -1), values, strict=True):
+    for place, chosen in zip(range(size - 1, 0, -1), values, strict=True):
         order[place], order[chosen] = order[chosen], order[place]
     return order
+
+
+def choose(size: int, count: int, values: Iterable[int]) -> list[int]:
+    """Return what the first `count` steps of a shuffle put in the last places, last place first.
+
+    Only places that a step wrote are kept: any other still holds its own
+    number. So a sample of a few of 2^32 items costs a few steps, and no list.
+
+    Args:
+        size: number of items, at least 1.
+        count: how many to choose, 1 to `size`.
+        values: values drawn below size, size - 1, ..., size - count + 1, one a step.
+
+    Returns:
+        The items chosen, each once.
+    """
+    moved: dict[int, int] = {}
+    items = []
+    for place, chosen in zip(range(size - 1, size - count - 1, -1), values, strict=True):
+        items.append(moved.get(chosen, chosen))
+        # Later steps choose below `place`: what stood there moves to where the item was taken
+        # from. If that is `place` itself nothing reads it again.
+        moved[chosen] = moved.pop(place, place)
+    return items
 
 
 def shuffle(
@@ -114,5 +135,4 @@ def sample(
     if not 1 <= count <= size:
         raise InternalError(f"sample of {count} of {size} items; expected 1 to {size}")
     values = draw_values(split(sample_bounds(size, count)), seeds, binding, sampler)
-    order = permute(size, values, steps=count)
-    return order[size - count :][::-1]
+    return choose(size, count, values)

@@ -14,7 +14,7 @@ import pytest
 from entropyd.draw.keystream import Keystream
 from entropyd.draw.samplers import Sampler, masked_below
 from entropyd.draw.segments import sample_bounds, shuffle_bounds, split, split_shuffle
-from entropyd.draw.shuffle import draw_values, permute, sample, shuffle
+from entropyd.draw.shuffle import choose, draw_values, permute, sample, shuffle
 from entropyd.errors import InternalError
 from tests.reference import naive
 from tests.reference.bits import FiniteBits, OutOfBitsError
@@ -79,10 +79,10 @@ def test_every_sample_is_met_equally_often_over_all_bit_strings(size, count):
         source = FiniteBits(bits)
         values = (masked_below(source, k) for k in sample_bounds(size, count))
         try:
-            order = permute(size, values, steps=count)
+            chosen = choose(size, count, values)
         except OutOfBitsError:
             continue
-        by_length.setdefault(source.taken, Counter())[tuple(order[size - count :][::-1])] += 1
+        by_length.setdefault(source.taken, Counter())[tuple(chosen)] += 1
     for counts in by_length.values():
         assert set(permutations(range(size), count)) == set(counts)
         assert len(set(counts.values())) == 1
@@ -130,6 +130,22 @@ def test_changing_the_seed_of_a_segment_changes_its_draws_only():
     ends = [0, 83, 166, 200]
     same = [first[a:b] == second[a:b] for a, b in pairwise(ends)]
     assert same == [True, False, True]
+
+
+def test_a_sample_of_very_many_is_that_of_the_whole_list():
+    """A table of the places written stands for the list, also where steps meet the same places."""
+    draws = [0, 0, 1, 5, 0, 3, 2, 0, 0, 0]
+    for count in range(1, 11):
+        order = list(range(10))
+        for place, chosen in zip(range(9, 9 - count, -1), draws, strict=False):
+            order[place], order[chosen] = order[chosen], order[place]
+        assert choose(10, count, draws[:count]) == order[10 - count :][::-1]
+
+
+def test_a_sample_of_2_to_the_32_items_makes_no_list_of_them():
+    """The items are those of the steps: the last place, then what moved, then itself."""
+    last = 2**32 - 1
+    assert choose(2**32, 4, [7, 7, last - 2, 0]) == [7, last, last - 2, 0]
 
 
 # --- What is refused ---------------------------------------------------------
