@@ -87,6 +87,7 @@ def open_deck(
     blinding: bytes,
     salt_key: bytes,
     seats_root: bytes = commitment.NO_SEATS_ROOT,
+    discards: Sequence[int] | None = None,
 ) -> CommittedDeck:
     """Draw the order of a hand and commit it.
 
@@ -99,20 +100,23 @@ def open_deck(
         blinding: r, 32 bytes. Secret.
         salt_key: K, 32 bytes. Secret.
         seats_root: A; that of no seats unless given.
+        discards: the parent's items at the discarded places, where the rules name a parent. Secret.
 
     Returns:
         The committed deck, not recorded anywhere.
 
     Raises:
-        InternalError: a secret has another length or number; or a draw was
-            rejected 128 times, and the hand is void.
+        InternalError: a secret has another length or number; there are other discards than the
+            rules say; or a draw was rejected 128 times, and the hand is void.
     """
     if len(blinding) != BLINDING_BYTES or len(salt_key) != SALT_KEY_BYTES:
         raise InternalError(
             f"blinding of {len(blinding)} and salt key of {len(salt_key)} bytes;"
             f" expected {BLINDING_BYTES} and {SALT_KEY_BYTES}"
         )
-    items = shuffle(hand_rules.deck.size, seeds, binding, hand_rules.sampler)
+    items = shuffle(hand_rules.size, seeds, binding, hand_rules.sampler)
+    if hand_rules.parent is not None:
+        items = _of_discards(items, discards)
     root = commitment.card_by_card_root
     if hand_rules.whole_deck_proof:
         root = commitment.whole_deck_root
@@ -127,6 +131,13 @@ def open_deck(
         blinding=blinding,
         salt_key=salt_key,
     )
+
+
+def _of_discards(order: Sequence[int], discards: Sequence[int] | None) -> list[int]:
+    """Return the discards in the order drawn."""
+    if discards is None or len(discards) != len(order):
+        raise InternalError("a hand of discards without them, or with others than its rules say")
+    return [discards[place] for place in order]
 
 
 def open_whole_deck(
