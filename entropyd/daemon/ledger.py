@@ -90,6 +90,7 @@ def anchor_gap(config: Config, ledger: SqliteLedger) -> str | None:
             origin=ledger.origin(),
             position=ledger.position(),
             link=ledger.link_at(anchor.position.hands),
+            step_link=ledger.step_link_at(anchor.position.steps),
         )
     # A first start with an anchor, or somebody took it away.
     if ledger.is_anchored():

@@ -8,6 +8,9 @@ holds other records, was restored from a backup or lost some: it would deal spen
     hands: how many
     link: the running hash over them, 64 hex digits (chain.py)
     events: how many
+    steps: how many steps of subjects; this line and the next in a v2, which is written if there
+    are any: the entropyd before this one still reads the anchor of a ledger without steps
+    step-link: the running hash over them, 64 hex digits
 
 Written after a commit was synchronised and never before: the anchor may lag, it never leads. What
 was recorded since the last one that survived a crash is not protected by it, at most a second.
@@ -17,7 +20,7 @@ GAP: it is not signed. Whoever can write both disks can make any ledger pass.
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from entropyd.errors import (
@@ -30,12 +33,14 @@ from entropyd.ledger.chain import Position
 from entropyd.ledger.state_dir import sync_directory
 
 _FORM = re.compile(
-    r"entropyd-anchor: v1\norigin: ([0-9a-f]{32})\nhands: (0|[1-9][0-9]{0,18})\n"
-    r"link: ([0-9a-f]{64})\nevents: (0|[1-9][0-9]{0,18})\n",
+    r"entropyd-anchor: v(?:1|(2))\norigin: ([0-9a-f]{32})\nhands: (0|[1-9][0-9]{0,18})\n"
+    r"link: ([0-9a-f]{64})\nevents: (0|[1-9][0-9]{0,18})\n"
+    # The two lines of a v2, and of it alone.
+    r"(?(1)steps: ([1-9][0-9]{0,18})\nstep-link: ([0-9a-f]{64})\n)",
     re.ASCII,
 )
-# The longest text that has this form.
-MAX_BYTES = 256
+# No text of this form is as long: the longest has 290.
+MAX_BYTES = 384
 
 
 @dataclass(frozen=True)
@@ -48,10 +53,16 @@ class Anchor:
     def encode(self) -> str:
         """Return the file's text."""
         position = self.position
-        return (
-            f"entropyd-anchor: v1\norigin: {self.origin}\nhands: {position.hands}\n"
-            f"link: {position.link.hex()}\nevents: {position.events}\n"
-        )
+        lines = [
+            f"entropyd-anchor: v{2 if position.steps else 1}",
+            f"origin: {self.origin}",
+            f"hands: {position.hands}",
+            f"link: {position.link.hex()}",
+            f"events: {position.events}",
+        ]
+        if position.steps:
+            lines += [f"steps: {position.steps}", f"step-link: {position.step_link.hex()}"]
+        return "\n".join(lines) + "\n"
 
 
 def read_anchor(path: Path) -> Anchor | None:
@@ -76,8 +87,11 @@ def read_anchor(path: Path) -> Anchor | None:
             f"anchor {path}: is no anchor of an entropyd ledger; name another path in"
             " ledger.anchor, or restore the file"
         )
-    origin, hands, link, events = found.groups()
-    return Anchor(origin, Position(int(hands), bytes.fromhex(link), int(events)))
+    _, origin, hands, link, events, steps, step_link = found.groups()
+    position = Position(int(hands), bytes.fromhex(link), int(events))
+    if steps is not None:
+        position = replace(position, steps=int(steps), step_link=bytes.fromhex(step_link))
+    return Anchor(origin, position)
 
 
 def write_anchor(path: Path, anchor: Anchor) -> None:
@@ -101,7 +115,14 @@ def write_anchor(path: Path, anchor: Anchor) -> None:
         ) from error
 
 
-def gap(anchor: Anchor, *, origin: str, position: Position, link: bytes | None) -> str | None:
+def gap(
+    anchor: Anchor,
+    *,
+    origin: str,
+    position: Position,
+    link: bytes | None,
+    step_link: bytes | None,
+) -> str | None:
     """Return how a ledger is not the one that the anchor saw, None if it is.
 
     Args:
@@ -109,26 +130,42 @@ def gap(anchor: Anchor, *, origin: str, position: Position, link: bytes | None) 
         origin: of the ledger.
         position: of the ledger, now.
         link: the ledger's link at the anchor's number of hands, None if it has none there.
+        step_link: likewise of steps.
     """
     seen = anchor.position
     if origin != anchor.origin:
         return f"is of origin {origin}, its anchor saw origin {anchor.origin}"
+    missing = _missing(position, seen)
+    if missing is not None:
+        return missing
+    if link != seen.link:
+        return f"has another hand {seen.hands} than its anchor saw"
+    if step_link != seen.step_link:
+        return f"has another step {seen.steps} than its anchor saw"
+    return None
+
+
+def _missing(position: Position, seen: Position) -> str | None:
+    """Return what a ledger lacks of what its anchor saw, None if nothing."""
     if position.hands < seen.hands:
         return (
             f"ends with hand {position.hands}, its anchor saw hand {seen.hands}:"
             f" {seen.hands - position.hands} hand(s) are missing"
         )
+    if position.steps < seen.steps:
+        return (
+            f"ends with step {position.steps} of its draws, its anchor saw step {seen.steps}:"
+            f" {seen.steps - position.steps} step(s) are missing"
+        )
     if position.events < seen.events:
         return f"ends with event {position.events}, its anchor saw event {seen.events}"
-    if link != seen.link:
-        return f"has another hand {seen.hands} than its anchor saw"
     return None
 
 
 def refuse_gap(ledger: Path, path: Path, found: str) -> LedgerBehindAnchorError:
     """Return the error of a ledger that is not the one that its anchor saw."""
     return LedgerBehindAnchorError(
-        f"ledger {ledger}: {found} (anchor {path}). Hands that are missing would be dealt again:"
+        f"ledger {ledger}: {found} (anchor {path}). What is missing would be dealt or drawn again:"
         " restore the newest ledger there is; if it is lost, `entropyd ledger adopt --reason TEXT`"
         " goes on with this one under a new origin"
     )

@@ -18,8 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from entropyd.errors import LedgerDamagedError, LedgerRefusedError, LedgerUnavailableError
+from entropyd.ledger.chain import Position
 from entropyd.ledger.secrets import SecretBox
-from entropyd.ledger.sqlite_facts import Facts, check_master_key, facts_of, link_at, sidecars
+from entropyd.ledger.sqlite_facts import (
+    Facts,
+    check_master_key,
+    facts_of,
+    link_at,
+    sidecars,
+    step_link_at,
+)
 from entropyd.ledger.sqlite_file import (
     mark_begun,
     open_writer,
@@ -119,7 +127,9 @@ def _examine(candidate: Path, path: Path, secrets: SecretBox) -> Facts:
         facts = facts_of(copy)
         current = _current(path)
         if current is not None:
-            _refuse_loss(path, current, facts, link_at(copy, current.position.hands))
+            here = current.position
+            links = link_at(copy, here.hands), step_link_at(copy, here.steps)
+            _refuse_loss(path, current, facts, links)
     _sync(candidate)
     return facts
 
@@ -136,25 +146,45 @@ def _current(path: Path) -> Facts | None:
         return None
 
 
-def _refuse_loss(path: Path, current: Facts, backup: Facts, link: bytes | None) -> None:
-    """Raise unless the backup goes on from all that the ledger holds."""
+def _refuse_loss(
+    path: Path, current: Facts, backup: Facts, links: tuple[bytes | None, bytes | None]
+) -> None:
+    """Raise unless the backup goes on from all that the ledger holds.
+
+    Args:
+        path: the ledger's file, for the text.
+        current: what it holds.
+        backup: what the backup holds.
+        links: the backup's where the ledger's hands end, and where its steps end.
+    """
     if current.origin != backup.origin:
         raise LedgerRefusedError(
             f"ledger {path}: is of origin {current.origin}, the backup of origin {backup.origin};"
             " they are two histories: move the ledger away by hand if the backup's is to go on"
         )
     here, there = current.position, backup.position
-    if there.hands < here.hands or there.events < here.events:
+    if there.hands < here.hands or there.steps < here.steps or there.events < here.events:
         raise LedgerRefusedError(
-            f"ledger {path}: ends with hand {here.hands} and event {here.events}, the backup with"
-            f" hand {there.hands} and event {there.events}; it is older, and the hands between"
-            " would be dealt again: start the daemon with the ledger that is there"
+            f"ledger {path}: ends with {_end(here)}, the backup with {_end(there)}; it is older,"
+            " and what lies between would be dealt or drawn again: start the daemon with the ledger"
+            " that is there"
+        )
+    link, step_link = links
+    if step_link != here.step_link:
+        raise LedgerRefusedError(
+            f"ledger {path}: the backup has another step {here.steps}; both went on by themselves"
+            " from one copy: find out which of them drew, and keep that one"
         )
     if link != here.link:
         raise LedgerRefusedError(
             f"ledger {path}: the backup has another hand {here.hands}; both went on by themselves"
             " from one copy: find out which of them dealt, and keep that one"
         )
+
+
+def _end(position: Position) -> str:
+    steps = f", step {position.steps}" if position.steps else ""
+    return f"hand {position.hands}{steps} and event {position.events}"
 
 
 def _move_away(path: Path) -> Path | None:

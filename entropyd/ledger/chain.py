@@ -8,6 +8,8 @@ elsewhere (`anchor`) can tell a ledger that lost records, or has others, from on
 Records of schema version 1 have no link. One that follows such a record starts from `base` of it:
 the chain then says nothing of earlier ones than that.
 
+The steps of subjects have a chain of their own beside it, numbered through the whole ledger.
+
 Pure: no files, no clock.
 """
 
@@ -22,6 +24,7 @@ EMPTY = bytes(LINK_BYTES)
 
 _LINK = lp(b"entropyd/ledger-chain/v1")
 _BASE = lp(b"entropyd/ledger-chain-base/v1")
+_STEP_LINK = lp(b"entropyd/ledger-steps/v1")
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,15 @@ class Position:
         hands: how many hands are recorded, which is the number of the last.
         link: the running hash over all of them.
         events: the number of the last event.
+        steps: how many steps of subjects are recorded, which is the number of the last.
+        step_link: the running hash over all of them.
     """
 
     hands: int
     link: bytes
     events: int
+    steps: int = 0
+    step_link: bytes = EMPTY
 
 
 def next_link(before: bytes, number: int, open_hash: bytes, told: bytes) -> bytes:
@@ -49,6 +56,17 @@ def next_link(before: bytes, number: int, open_hash: bytes, told: bytes) -> byte
         told: 32 bytes over claim, provenance and time, which O does not cover.
     """
     return sha256(_LINK + lp(before) + u64(number) + lp(open_hash) + lp(told)).digest()
+
+
+def next_step_link(before: bytes, subject: bytes, told: bytes) -> bytes:
+    """Return the link of a step.
+
+    Args:
+        before: the link of the step before it in the ledger, or `EMPTY`.
+        subject: what names its subject.
+        told: 32 bytes over its number in the ledger and all that stands in the clear.
+    """
+    return sha256(_STEP_LINK + lp(before) + lp(subject) + lp(told)).digest()
 
 
 def base(number: int, open_hash: bytes, told: bytes) -> bytes:

@@ -10,6 +10,7 @@ until their memory is used again.
 Spec: DESIGN, section 11.
 """
 
+import hmac
 import os
 import stat
 from pathlib import Path
@@ -26,9 +27,11 @@ from entropyd.ledger.state_dir import sync_directory
 MASTER_KEY_BYTES = 32
 SALT_BYTES = 32
 TAG_BYTES = 16
-# HKDF's info: the one use that keys derived from this master key have. Any
-# other use of the master key must take another label.
+# HKDF's info: what keys derived from this master key are used for. Any other
+# use of the master key must take another label.
 INFO = b"entropyd/ledger-secret/v1"
+# The other use: proofs of what stands in the clear.
+PROOF_INFO = b"entropyd/ledger-proof/v1"
 # A nonce must not meet the same key twice, and no key is ever used twice: each
 # comes from 32 fresh random bytes of salt. So the nonce may be constant, and no
 # counter has to survive a crash or a restored backup. Salts collide with
@@ -53,6 +56,8 @@ class SecretBox:
                 f"master key has {len(master_key)} bytes; expected {MASTER_KEY_BYTES} random bytes"
             )
         self._master_key = master_key
+        # One key for all proofs: HMAC, unlike the cipher, may use a key as often as it likes.
+        self._proof_key = HKDF(hashes.SHA512(), 32, None, PROOF_INFO).derive(master_key)
 
     @staticmethod
     def salts(count: int) -> list[bytes]:
@@ -109,6 +114,18 @@ class SecretBox:
                 " is not the one it was written with, or the row was changed: restore both from"
                 " one backup"
             ) from error
+
+    def proof(self, data: bytes, *, binding: bytes, state: bytes, field: bytes) -> bytes:
+        """Return 32 bytes that only who has the master key can make: what was written is unchanged.
+
+        Args:
+            data: what stands in the clear.
+            binding: what names the record.
+            state: state of the record in which it was written.
+            field: what of the record it covers.
+        """
+        message = lp(binding) + lp(state) + lp(field) + lp(data)
+        return hmac.digest(self._proof_key, message, "sha256")
 
     def _key(self, salt: bytes) -> bytes:
         return HKDF(hashes.SHA512(), 32, salt, INFO).derive(self._master_key)

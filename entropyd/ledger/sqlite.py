@@ -27,16 +27,23 @@ from entropyd.ledger.archives import DIRECTORY_NAME, archived_link
 from entropyd.ledger.chain import Position
 from entropyd.ledger.contract import (
     AlarmWindow,
+    Draft,
+    DraftOutcome,
     Event,
     EventKind,
     HandDraft,
     HandRecord,
-    Outcome,
 )
 from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key
 from entropyd.ledger.secrets import SecretBox
 from entropyd.ledger.sqlite_batch import begin_history, find_row, record, spent_keys, write_notes
-from entropyd.ledger.sqlite_facts import check_master_key, link_at, origin_of, position_of
+from entropyd.ledger.sqlite_facts import (
+    check_master_key,
+    link_at,
+    origin_of,
+    position_of,
+    step_link_at,
+)
 from entropyd.ledger.sqlite_file import (
     close_quietly,
     connect,
@@ -45,7 +52,16 @@ from entropyd.ledger.sqlite_file import (
     open_writer,
     translated,
 )
+from entropyd.ledger.sqlite_steps import (
+    find_step,
+    find_steps,
+    find_subject,
+    find_subjects,
+    record_steps,
+)
 from entropyd.ledger.state_dir import StateDirectory
+from entropyd.ledger.step_rows import StepRows, check_step
+from entropyd.ledger.subjects import StepDraft, StepRecord, Subject, SubjectKind
 
 FILE_NAME = "ledger.sqlite3"
 
@@ -66,6 +82,7 @@ class SqliteLedger:
         self._archives = directory.path / DIRECTORY_NAME
         self._secrets = secrets
         self._rows = HandRows(secrets)
+        self._step_rows = StepRows(secrets)
         self._min_free_bytes = min_free_bytes
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
@@ -105,13 +122,16 @@ class SqliteLedger:
 
     def commit(
         self,
-        drafts: Sequence[HandDraft],
+        drafts: Sequence[Draft],
         events: Sequence[Event] = (),
         health_states: Sequence[tuple[str, str]] = (),
-    ) -> list[Outcome]:
+    ) -> list[DraftOutcome]:
         """Record all of it, or nothing. See `Ledger.commit`."""
         for draft in drafts:
-            check_draft(draft)
+            if isinstance(draft, StepDraft):
+                check_step(draft)
+            else:
+                check_draft(draft)
         for event in events:
             check_window(event)
         self._refuse_closed()
@@ -133,14 +153,18 @@ class SqliteLedger:
     def _write(
         self,
         writer: sqlite3.Connection,
-        drafts: Sequence[HandDraft],
+        drafts: Sequence[Draft],
         events: Sequence[Event],
         health_states: Sequence[tuple[str, str]],
-    ) -> list[Outcome]:
-        outcomes = record(writer, self._rows, drafts, self._archives) if drafts else []
+    ) -> list[DraftOutcome]:
+        # Hands and steps do not meet: each kind is written at once, in its own order.
+        hands = [draft for draft in drafts if isinstance(draft, HandDraft)]
+        steps = [draft for draft in drafts if isinstance(draft, StepDraft)]
+        of_hands = iter(record(writer, self._rows, hands, self._archives) if hands else ())
+        of_steps = iter(record_steps(writer, self._step_rows, steps) if steps else ())
         write_notes(writer, events, health_states)
         write_windows(writer, self._secrets, events)
-        return outcomes
+        return [next(of_hands if isinstance(one, HandDraft) else of_steps) for one in drafts]
 
     def _transact(self, writer: sqlite3.Connection, work: Callable[[], T]) -> T:
         """Do all of `work` or nothing of it, and return what it returns."""
@@ -177,6 +201,40 @@ class SqliteLedger:
         keys = {hand_key(tenant, hand): hand for hand in hands}
         spent = self._ask(lambda reader: spent_keys(reader, list(keys)))
         return {keys[key] for key in spent}
+
+    def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
+        """Return a subject after its last step. See `Ledger.subject`."""
+        row = self._ask(lambda reader: find_subject(reader, (kind, tenant, name)))
+        return None if row is None else self._step_rows.read_subject(row, with_secret=True)
+
+    def step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        """Return the step of a subject that has this key. See `Ledger.step`."""
+        owner = (kind, tenant, name)
+        row = self._ask(lambda reader: find_step(reader, owner, key))
+        return None if row is None else self._step_rows.read(row, owner)
+
+    def steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        """Return steps of a subject in order. See `Ledger.steps`."""
+        owner = (kind, tenant, name)
+        rows = self._ask(lambda reader: find_steps(reader, owner, after, limit))
+        return [self._step_rows.read(row, owner) for row in rows]
+
+    def subjects(  # noqa: PLR0917  as in the contract
+        self,
+        kind: SubjectKind,
+        tenant: str,
+        prefix: str,
+        label: str | None,
+        after: str,
+        limit: int,
+    ) -> list[Subject]:
+        """Return subjects in byte order of their names. See `Ledger.subjects`."""
+        rows = self._ask(
+            lambda reader: find_subjects(reader, kind, tenant, prefix, label, after, limit)
+        )
+        return [self._step_rows.read_subject(row, with_secret=False) for row in rows]
 
     def probe(self) -> None:
         """Return if a commit can be expected to succeed. See `Ledger.probe`."""
@@ -219,6 +277,10 @@ class SqliteLedger:
         return self._ask(
             lambda reader: link_at(reader, number) or archived_link(reader, self._archives, number)
         )
+
+    def step_link_at(self, number: int) -> bytes | None:
+        """Return the link of the ledger's step `number`, None if it is not there. Any thread."""
+        return self._ask(lambda reader: step_link_at(reader, number))
 
     def origin(self) -> str:
         """Return which history this is, in hex. Any thread."""

@@ -75,7 +75,7 @@ def record(
         link = row[-1]
         written.append(row)
         records.append(new)
-    _insert(writer, _INSERT_HAND, written)
+    insert_rows(writer, _INSERT_HAND, written)
     return [
         Recorded(new)
         if new is not None
@@ -106,16 +106,25 @@ def _spend(writer: sqlite3.Connection, keys: Sequence[bytes], last_id: int) -> l
         last_id += 1
         hand_ids.append(last_id)
         new.append((key, last_id))
-    _insert(writer, _SPEND, new)
+    insert_rows(writer, _SPEND, new)
     return hand_ids
 
 
-def _insert(writer: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> None:
-    """Insert rows of the same form, many a statement."""
+def insert_rows(
+    writer: sqlite3.Connection, statement: str, rows: Sequence[Row], *, then: str = ""
+) -> None:
+    """Insert rows of the same form, many a statement.
+
+    Args:
+        writer: the writing connection.
+        statement: up to VALUES.
+        rows: columns in the order of the statement.
+        then: the statement after the values, such as ON CONFLICT.
+    """
     for first in range(0, len(rows), ROWS_A_STATEMENT):
         some = rows[first : first + ROWS_A_STATEMENT]
         values = _values(len(some[0]), len(some))
-        writer.execute(f"{statement} {values}", tuple(chain.from_iterable(some)))
+        writer.execute(f"{statement} {values} {then}", tuple(chain.from_iterable(some)))
 
 
 @lru_cache(maxsize=ROWS_A_STATEMENT * 2)

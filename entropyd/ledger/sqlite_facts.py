@@ -23,6 +23,11 @@ _LAST_EVENT = "SELECT coalesce(max(id), 0) FROM events"
 _COUNTS = """
     SELECT (SELECT coalesce(max(id), 0) FROM hands), (SELECT coalesce(max(id), 0) FROM events)
 """
+_LAST_STEP = "SELECT id, link FROM steps ORDER BY id DESC LIMIT 1"
+_STEP_LINK = "SELECT link FROM steps WHERE id = ?"
+_DESTROYED = "SELECT value FROM meta WHERE name = 'step_secrets_destroyed'"
+# The first schema version that knows subjects.
+_WITH_STEPS = 3
 _KEY_CHECK = {"binding": b"", "state": b"meta", "field": b"key_check"}
 
 
@@ -35,21 +40,51 @@ class Facts:
 
 
 def facts_of(connection: sqlite3.Connection) -> Facts:
-    """Return the facts of a file. One of version 1 has no origin yet, and no links."""
+    """Return the facts of a file. One of version 1 has no origin yet, and no links.
+
+    A backup may be older than the ledger's last upgrade.
+    """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 1:
         hands, events = connection.execute(_COUNTS).fetchone()
         return Facts("", Position(hands, EMPTY, events))
-    return Facts(origin_of(connection), position_of(connection))
+    origin = origin_of(connection)
+    if version < _WITH_STEPS:
+        return Facts(origin, _position(connection, 0, EMPTY))
+    return Facts(origin, position_of(connection))
 
 
 def position_of(connection: sqlite3.Connection) -> Position:
     """Return how far the ledger goes."""
+    return _position(connection, *last_step(connection))
+
+
+def _position(connection: sqlite3.Connection, steps: int, step_link: bytes) -> Position:
     hands, link = last_hand(connection)
-    # An event that is committed between the two is one more than the position needs: an anchor
-    # that holds it is still one that the ledger reaches.
+    # What is committed between the questions is more than the position needs: an anchor that holds
+    # it is still one that the ledger reaches.
     (events,) = connection.execute(_LAST_EVENT).fetchone()
-    return Position(hands, link, events)
+    return Position(hands, link, events, steps, step_link)
+
+
+def last_step(connection: sqlite3.Connection) -> tuple[int, bytes]:
+    """Return number and link of the last step of any subject, 0 and `EMPTY` without one."""
+    row = connection.execute(_LAST_STEP).fetchone()
+    return (int(row[0]), bytes(row[1])) if row else (0, EMPTY)
+
+
+def step_link_at(connection: sqlite3.Connection, number: int) -> bytes | None:
+    """Return the link of the ledger's step `number`, `EMPTY` for 0, None if it is not there."""
+    if number == 0:
+        return EMPTY
+    row = connection.execute(_STEP_LINK, (number,)).fetchone()
+    return None if row is None else bytes(row[0])
+
+
+def steps_destroyed_through(connection: sqlite3.Connection) -> int:
+    """Return the number in the ledger of the last step whose secret was destroyed; 0: of none."""
+    row = connection.execute(_DESTROYED).fetchone()
+    return int.from_bytes(row[0], "big") if row else 0
 
 
 def last_hand(connection: sqlite3.Connection) -> tuple[int, bytes]:

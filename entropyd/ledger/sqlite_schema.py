@@ -80,6 +80,45 @@ _VERSION_2 = (
 )
 
 
+# Each statement finds nothing to do in a file that went back to version 2 and comes again.
+_VERSION_3 = (
+    # What has numbered steps: a match, a raffle, the seed pairs of a player (subjects.py). Their
+    # uniqueness is also the order of a list: TEXT is compared byte by byte.
+    """CREATE TABLE IF NOT EXISTS subjects (
+        id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        tenant TEXT NOT NULL,
+        name TEXT NOT NULL,
+        steps INTEGER NOT NULL CHECK (steps >= 1),
+        label TEXT NOT NULL,
+        state BLOB NOT NULL,
+        secret BLOB,
+        proof BLOB NOT NULL CHECK (length(proof) = 32),
+        UNIQUE (kind, tenant, name)
+    ) STRICT""",
+    # Lists of what has one label. What has none costs no page here.
+    """CREATE INDEX IF NOT EXISTS subjects_by_label ON subjects (kind, tenant, label, name)
+        WHERE label != ''""",
+    # id counts the steps of all subjects from 1, so rows are appended, and none is ever removed.
+    """CREATE TABLE IF NOT EXISTS steps (
+        id INTEGER PRIMARY KEY,
+        subject_id INTEGER NOT NULL REFERENCES subjects (id),
+        number INTEGER NOT NULL CHECK (number >= 1),
+        step TEXT NOT NULL,
+        key TEXT NOT NULL,
+        at_ns INTEGER NOT NULL,
+        public BLOB NOT NULL,
+        secret BLOB,
+        link BLOB NOT NULL CHECK (length(link) = 32),
+        proof BLOB NOT NULL CHECK (length(proof) = 32),
+        UNIQUE (subject_id, number)
+    ) STRICT""",
+    # An empty key is none, and costs no page here.
+    """CREATE UNIQUE INDEX IF NOT EXISTS steps_by_key ON steps (subject_id, key)
+        WHERE key != ''""",
+)
+
+
 def _execute(statements: Sequence[str]) -> Callable[[sqlite3.Connection], None]:
     def execute(connection: sqlite3.Connection) -> None:
         for statement in statements:
@@ -105,6 +144,7 @@ def _to_version_2(connection: sqlite3.Connection) -> None:
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _execute(_VERSION_1),
     _to_version_2,
+    _execute(_VERSION_3),
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
@@ -131,11 +171,11 @@ def migrate(path: Path, connection: sqlite3.Connection) -> None:
 def take_back(path: Path, connection: sqlite3.Connection) -> int:
     """Bring the schema back by one version, for the entropyd before this one; return that version.
 
-    Version 1 writes and reads by name the columns that it knows, so column `link`, table `archives`
-    and the origin stay where they are and are taken up again by the next upgrade.
+    Version 2 does not look at tables that it does not know, so `subjects` and `steps` stay where
+    they are, empty, and are taken up again by the next upgrade.
 
     Raises:
-        LedgerRefusedError: there is no version before, or it could not answer every hand. Nothing
+        LedgerRefusedError: there is no version before, or it would not see every record. Nothing
             was changed.
     """
     version = _version(path, connection)
@@ -144,11 +184,12 @@ def take_back(path: Path, connection: sqlite3.Connection) -> int:
             f"ledger {path}: has schema version {version} already; start the entropyd that"
             f" knows up to {version}"
         )
-    (archived,) = connection.execute("SELECT max(last_id) FROM archives").fetchone()
-    if archived is not None:
+    (steps,) = connection.execute("SELECT coalesce(max(id), 0) FROM steps").fetchone()
+    if steps:
         raise LedgerRefusedError(
-            f"ledger {path}: hands up to {archived} lie in archives, and the entropyd before this"
-            " one would end at the first that is asked for again; stay with this one"
+            f"ledger {path}: holds {steps} step(s) of matches, raffles or seed pairs, and the"
+            " entropyd before this one does not know them: what was drawn could be drawn again, and"
+            " its anchor would end before them; stay with this one"
         )
     # PRAGMA user_version is one page, written whole: either version, whenever we die.
     connection.execute(f"PRAGMA user_version = {version - 1}")

@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("tests.contract.ledger")
+pytest.register_assert_rewrite("tests.contract.ledger", "tests.contract.steps")

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from entropyd.errors import EntropydError, LedgerUnavailableError
+from entropyd.ledger.contract import Recorded
 from entropyd.ledger.secrets import SecretBox
 from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ledger.state_dir import StateDirectory
@@ -138,6 +139,7 @@ def _expect_whole(ledger: SqliteLedger, confirmed: list[str]) -> None:
     ledger.commit([])
     ledger.probe()
     (outcome,) = ledger.commit([make_draft("afterwards")])
+    assert isinstance(outcome, Recorded)
     # The refused hand may have been written: then it has its number, and no other.
     assert outcome.record.sequence == ledger.count()
     assert ledger.count() - len(confirmed) in {1, 2}

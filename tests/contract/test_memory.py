@@ -4,8 +4,10 @@ import pytest
 
 from entropyd.ledger.contract import Ledger
 from tests.contract.ledger import LedgerContract
+from tests.contract.steps import StepsContract
 from tests.fakes.drafts import make_draft
 from tests.fakes.ledger import FaultyLedger, MemoryDisk, MemoryLedger
+from tests.fakes.step_drafts import make_step
 
 
 class MemoryStore:
@@ -19,7 +21,7 @@ class MemoryStore:
         return MemoryStore()
 
 
-class TestMemoryLedger(LedgerContract):
+class TestMemoryLedger(LedgerContract, StepsContract):
     @pytest.fixture
     def store(self) -> MemoryStore:
         return MemoryStore()
@@ -33,3 +35,8 @@ def test_the_faulty_ledger_fails_whoever_retries_without_looking():
         faulty.commit([make_draft()])
     with pytest.raises(AssertionError, match="retried without a look-up"):
         faulty.commit([make_draft(attempt=2)])
+    faulty.fail_not_written = 1
+    with pytest.raises(Exception, match="fails as told"):
+        faulty.commit([make_step()])
+    with pytest.raises(AssertionError, match="retried without a look-up"):
+        faulty.commit([make_step(attempt=2)])

@@ -26,6 +26,7 @@ from entropyd.ledger.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION
 from entropyd.ledger.state_dir import StateDirectory
 from tests.contract.ledger import LedgerContract
 from tests.contract.ledger_child import open_ledger
+from tests.contract.steps import StepsContract
 from tests.fakes.drafts import make_draft
 from tests.fakes.sqlite_faults import failing_writes
 
@@ -47,7 +48,7 @@ class SqliteStore:
         return SqliteStore(parent)
 
 
-class TestSqliteLedger(LedgerContract):
+class TestSqliteLedger(LedgerContract, StepsContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> SqliteStore:
         return SqliteStore(tmp_path)
@@ -283,6 +284,8 @@ def test_a_commit_survives_the_failure_of_any_of_its_writes(state, code, written
         ledger.probe()
         one, two = ledger.commit([make_draft(hand, attempt=2), make_draft(f"{hand}x", attempt=2)])
         assert type(one) is type(two)
+        assert isinstance(one, Recorded | AlreadySpent)
+        assert isinstance(two, Recorded | AlreadySpent)
         assert [one.record.sequence, two.record.sequence] == [2 * number + 2, 2 * number + 3]
         assert ledger.find("room", hand) == one.record
     assert ledger.count() == 1 + 2 * writes.count
@@ -401,6 +404,7 @@ def test_draws_are_refused_while_there_is_too_little_room(state, monkeypatch):
     ledger._min_free_bytes = 1
     ledger.probe()
     (outcome,) = ledger.commit([make_draft("h2")])
+    assert isinstance(outcome, Recorded)
     assert outcome.record.sequence == 2
     ledger.close()
 

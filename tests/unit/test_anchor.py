@@ -6,7 +6,7 @@ import pytest
 
 from entropyd.errors import ConfigError, LedgerRefusedError, LedgerUnavailableError
 from entropyd.ledger.anchor import Anchor, gap, read_anchor, write_anchor
-from entropyd.ledger.chain import Position
+from entropyd.ledger.chain import EMPTY, Position
 
 ORIGIN, OTHER = "00112233445566778899aabbccddeeff", "ff" * 16
 LINK = bytes(range(32))
@@ -73,9 +73,59 @@ def test_an_anchor_that_cannot_be_replaced_is_still_the_old_one(tmp_path):
     ],
 )
 def test_a_gap_is_found_and_names_both_sides(origin, position, link, found):
-    told = gap(ANCHOR, origin=origin, position=position, link=link)
+    told = gap(ANCHOR, origin=origin, position=position, link=link, step_link=EMPTY)
     assert (told is None) == (found is None)
     assert found is None or told is None or found in told
+
+
+STEP_LINK = bytes(range(1, 33))
+STEPS = Anchor(ORIGIN, Position(7, LINK, 3, 5, STEP_LINK))
+
+
+@pytest.mark.parametrize(
+    ("steps", "step_link", "found"),
+    [
+        (5, STEP_LINK, None),
+        (6, STEP_LINK, None),
+        (3, None, "ends with step 3 of its draws, its anchor saw step 5: 2 step(s) are missing"),
+        (5, LINK, "has another step 5 than its anchor saw"),
+        (9, None, "has another step 5 than its anchor saw"),
+    ],
+)
+def test_steps_that_are_missing_or_others_are_a_gap(steps, step_link, found):
+    position = Position(7, LINK, 3, steps, LINK)
+    told = gap(STEPS, origin=ORIGIN, position=position, link=LINK, step_link=step_link)
+    assert found == told
+
+
+def test_an_anchor_of_a_ledger_with_steps_is_another_version(tmp_path):
+    """One without steps is what the entropyd before this one reads, to the byte."""
+    path = tmp_path / "anchor"
+    write_anchor(path, STEPS)
+    assert STEPS == read_anchor(path)
+    assert path.read_text().startswith("entropyd-anchor: v2\n")
+    write_anchor(path, ANCHOR)
+    text = f"entropyd-anchor: v1\norigin: {ORIGIN}\nhands: 7\nlink: {LINK.hex()}\nevents: 3\n"
+    assert text == path.read_text()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_anchor_with_half_of_its_steps_is_none(tmp_path, version):
+    """A v1 that goes on about steps, a v2 that does not say enough of them."""
+    path = tmp_path / "anchor"
+    whole = STEPS.encode()
+    text = whole.replace("v2", "v1") if version == 1 else whole.rpartition("step-link")[0]
+    path.write_text(text)
+    with pytest.raises(LedgerRefusedError, match="is no anchor"):
+        read_anchor(path)
+
+
+def test_the_longest_anchor_is_read(tmp_path):
+    """Its numbers have 19 digits."""
+    most = 2**63 - 1
+    anchor = Anchor(ORIGIN, Position(most, LINK, most, most, LINK))
+    write_anchor(tmp_path / "anchor", anchor)
+    assert anchor == read_anchor(tmp_path / "anchor")
 
 
 def test_a_path_is_text_in_the_error(tmp_path):

@@ -174,7 +174,7 @@ def test_a_running_daemon_keeps_all_but_backup_out(run, config, dealt, tmp_path,
 def test_a_downgrade_says_which_version_and_what_not_to_start(run, dealt):
     code, out, _ = run("downgrade")
     assert 0 == code
-    assert "has schema version 1 now; start only the entropyd before this one" in out
+    assert "has schema version 2 now; start only the entropyd before this one" in out
     assert 65 == run("downgrade")[0]
     assert f"sound. {DAYS} hand(s)" in run("check")[1]
 
