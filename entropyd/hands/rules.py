@@ -57,7 +57,7 @@ class Parent:
         cards: how many were discarded, 2 to 432.
 
     Raises:
-        RequestError: on construction, if there are too few or too many; names `parent.places`.
+        RequestError: on construction, if there are too few or too many; names `rules.cards`.
     """
 
     digest: bytes
@@ -67,7 +67,7 @@ class Parent:
         """Refuse what decides nothing, or is no shoe's."""
         if not 2 <= self.cards <= MAX_ITEMS:
             raise RequestError(
-                "parent.places", f"are {self.cards}; expected 2 to {MAX_ITEMS} discarded places"
+                "rules.cards", f"is {self.cards}; expected 2 to {MAX_ITEMS} discarded places"
             )
 
 

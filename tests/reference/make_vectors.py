@@ -15,6 +15,8 @@ import sys
 from pathlib import Path
 
 from tests.reference import naive
+from tests.reference.games_vectors import games
+from tests.reference.make_draw_vectors import match_draws, raffles
 from tests.reference.refusals import refused_inputs, refused_rules
 from tests.reference.trace import ALL_BRANCHES, WatchedBits, trace
 
@@ -393,6 +395,10 @@ def accepted_rules():
     yield rules(reveal="after_close", sampler="word32")
     yield rules(proofs="", contributions="sealed", reveal="after_close", sampler="word32")
     yield rules("short36", 8)
+    yield rules(proofs="", plan="seat-1,seat-2,burn,board", replaces="ab" * 32)
+    yield rules(proofs="", plan=",".join(["b"] * 52))
+    yield rules("standard54", 2, (52,), proofs="", cards="2", parent="cd" * 32, plan="a,b")
+    yield rules(proofs="", cards="432", parent="cd" * 32, contributions="sealed")
 
 
 def rules_vectors():
@@ -623,6 +629,9 @@ def files():
         VECTORS / "seeds.json": as_text(seeds()),
         VECTORS / "rules.json": as_text(rules_vectors()),
         VECTORS / "encodings.json": as_text(encodings()),
+        VECTORS / "games.json": as_text(games()),
+        VECTORS / "match_draws.json": as_text(match_draws()),
+        VECTORS / "raffles.json": as_text(raffles()),
         VECTORS / "refusals.json": as_text({"refused": list(refused_inputs())}),
         document: before + worked_text() + after,
     }

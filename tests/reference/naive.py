@@ -381,11 +381,14 @@ HAND_RULES = {
 }
 
 
+OPTIONAL_HAND_RULES = ["cards", "parent", "plan", "proofs", "removed", "replaces"]
+
+
 def hand_rules(rules):
     """Return (fields, ids of the removed cards, n)."""
     fields = rules_fields(rules)
     for name in fields:
-        if name not in [*HAND_RULES, "proofs", "removed"]:
+        if name not in [*HAND_RULES, *OPTIONAL_HAND_RULES]:
             raise Refused(name)
     for name, values in HAND_RULES.items():
         if fields.get(name) not in values:
@@ -396,7 +399,38 @@ def hand_rules(rules):
     m = len(deck_ids(fields["deck"], removed))
     if m < 2:
         raise Refused("removed")
-    return fields, removed, int(fields["decks"]) * m
+    n = int(fields["decks"]) * m
+    if "cards" in fields or "parent" in fields:
+        n = discards(fields)
+    if "replaces" in fields and not is_hash(fields["replaces"]):
+        raise Refused("replaces")
+    check_plan(fields, n)
+    if "proofs" in fields and ("parent" in fields or "plan" in fields or "replaces" in fields):
+        raise Refused("proofs")
+    return fields, removed, n
+
+
+def check_plan(fields, n):
+    if "plan" in fields:
+        plan = fields["plan"].split(",")
+        if len(plan) > n or not all(1 <= len(to) <= 128 and " " not in to for to in plan):
+            raise Refused("plan")
+
+
+def discards(fields):
+    """Return n of a hand that is dealt from another's discards."""
+    for name in ["cards", "parent"]:
+        if name not in fields:
+            raise Refused(name)
+    if not is_hash(fields["parent"]):
+        raise Refused("parent")
+    if fields["cards"] not in [str(n) for n in range(2, 433)]:
+        raise Refused("cards")
+    return int(fields["cards"])
+
+
+def is_hash(text):
+    return len(text) == 64 and all(digit in "0123456789abcdef" for digit in text)
 
 
 def removed_ids(fields):

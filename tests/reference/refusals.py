@@ -27,6 +27,7 @@ def refused_rules():
         yield with_line(f"{name}=1"), f"unknown name of {len(name)} bytes", name
     yield from refused_values()
     yield from refused_decks()
+    yield from refused_dealing()
 
 
 def refused_lines():
@@ -82,6 +83,51 @@ def refused_decks():
         "removed",
     )
     yield with_removed(joined(range(52))), "no card is left", "removed"
+
+
+def refused_dealing():
+    """Yield lines of hands dealt card by card that cannot stand, or not as they do."""
+    alone = SHUFFLE.replace("proofs=deck\n", "")
+    hashed = "ab" * 32
+    for cards in ("1", "0", "433", "07", "-2", "all"):
+        lines = alone.replace("contributions", f"cards={cards}\ncontributions")
+        yield (
+            lines.replace("reveal", f"parent={hashed}\nreveal"),
+            f"cards={cards}",
+            "cards",
+        )
+    yield alone.replace("contributions", "cards=7\ncontributions"), "cards alone", "parent"
+    yield alone.replace("reveal", f"parent={hashed}\nreveal"), "parent alone", "cards"
+    for digest in (hashed[:-1], hashed + "a", hashed.upper()):
+        child = alone.replace("contributions", "cards=7\ncontributions")
+        yield (
+            child.replace("reveal", f"parent={digest}\nreveal"),
+            f"parent={digest[-3:]} of {len(digest)}",
+            "parent",
+        )
+        yield (
+            alone.replace("reveal", f"replaces={digest}\nreveal"),
+            f"replaces={digest[-3:]} of {len(digest)}",
+            "replaces",
+        )
+    for plan in (",", "seat-1,", ",seat-1", "a seat", "x" * 129, ",".join(["b"] * 53)):
+        yield (
+            alone.replace("reveal", f"plan={plan}\nreveal"),
+            f"plan={plan[:9]} of {len(plan)}",
+            "plan",
+        )
+    yield SHUFFLE.replace("proofs", "plan=seat-1\nproofs"), "proofs=deck beside a plan", "proofs"
+    yield (
+        SHUFFLE.replace("reveal", f"replaces={hashed}\nreveal"),
+        "proofs=deck beside replaces",
+        "proofs",
+    )
+    child = SHUFFLE.replace("contributions", "cards=7\ncontributions")
+    yield (
+        child.replace("proofs", f"parent={hashed}\nproofs"),
+        "proofs=deck beside a parent",
+        "proofs",
+    )
 
 
 def with_line(line):

@@ -51,7 +51,7 @@ def test_accepted_vectors(case):
     decoded = rules.decode(encoded)
     assert encoded == decoded.encode()
     assert case["rules_hash"] == rules.rules_hash(encoded).hex()
-    assert case["n"] == decoded.deck.size
+    assert case["n"] == decoded.size
 
 
 @pytest.mark.parametrize("case", VECTORS["refused"], ids=lambda case: case["reason"])

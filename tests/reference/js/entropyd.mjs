@@ -17,7 +17,7 @@ export class Refused extends Error {
   }
 }
 
-function insist(condition, field, complaint) {
+export function insist(condition, field, complaint) {
   if (!condition) throw new Refused(field, complaint);
 }
 
@@ -88,7 +88,7 @@ const entriesInByteOrder = (object, bytesOf) =>
     .map(([key, value]) => [bytesOf(key), value])
     .sort(([a], [b]) => Buffer.compare(a, b));
 
-function exactly(length, bytes, name) {
+export function exactly(length, bytes, name) {
   insist(bytes.length === length, name, `has ${bytes.length} bytes instead of ${length}`);
   return bytes;
 }
@@ -106,7 +106,7 @@ const RANKS = '23456789TJQKA';
 const SUITS = 'cdhs';
 const LOWEST_RANK_OF_SHORT36 = RANKS.indexOf('6');
 
-const range = (n) => Array.from({ length: n }, (_, i) => i);
+export const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 export const DECKS = new Map([
   ['standard52', range(52)],
@@ -136,7 +136,7 @@ export function shoe(deckName, copies, removed) {
 // ---- 4. Rules ----------------------------------------------------------------------------------
 
 const RULE_LINE = /^([a-z0-9_]{1,32})=([\x20-\x7e]{1,1024})$/;
-const DECIMAL = /^(0|[1-9][0-9]*)$/;
+export const DECIMAL = /^(0|[1-9][0-9]*)$/;
 
 /** The lines of any draw's rules as a Map from name to value, or Refused. */
 export function parseRuleLines(bytes) {
@@ -155,16 +155,22 @@ export function parseRuleLines(bytes) {
 }
 
 const oneOf = (...values) => (value) => values.includes(value);
+const isHash = (value) => /^[0-9a-f]{64}$/.test(value);
+const isRecipients = (value) => value.split(',').every((id) => /^[!-~]{1,128}$/.test(id));
 const HAND_RULES = new Map([
+  ['cards', (value) => DECIMAL.test(value) && Number(value) >= 2 && Number(value) <= 432],
   ['contributions', oneOf('none', 'open', 'sealed')],
   ['deck', () => true], // these two and the cards removed are for `shoe` to judge
   ['decks', (value) => DECIMAL.test(value)],
+  ['parent', isHash],
+  ['plan', isRecipients],
   ['proofs', oneOf('deck')],
+  ['replaces', isHash],
   ['removed', (value) => value.split(',').every((id) => DECIMAL.test(id))],
   ['reveal', oneOf('never', 'after_close')],
   ['sampler', oneOf('masked', 'word32')],
 ]);
-const OPTIONAL_RULES = ['proofs', 'removed'];
+const OPTIONAL_RULES = ['cards', 'parent', 'plan', 'proofs', 'removed', 'replaces'];
 
 /** The rules of a hand with their shoe, or Refused. Nothing is repaired. */
 export function parseHandRules(bytes) {
@@ -179,7 +185,15 @@ export function parseHandRules(bytes) {
   const [wholeDeck, moved] = [lines.has('proofs'), lines.get('contributions') !== 'none'];
   insist(!(wholeDeck && moved), 'proofs', 'is deck beside contributions');
   const removed = lines.has('removed') ? lines.get('removed').split(',').map(Number) : [];
-  const { n, card } = shoe(lines.get('deck'), Number(lines.get('decks')), removed);
+  const { n: whole, card } = shoe(lines.get('deck'), Number(lines.get('decks')), removed);
+  for (const [one, other] of [['cards', 'parent'], ['parent', 'cards']]) {
+    insist(lines.has(one) || !lines.has(other), one, `is missing beside ${other}`);
+  }
+  const n = lines.has('cards') ? Number(lines.get('cards')) : whole;
+  const plan = lines.has('plan') ? lines.get('plan').split(',') : [];
+  insist(plan.length <= n, 'plan', 'goes beyond the deck');
+  const alone = ['parent', 'plan', 'replaces'].every((name) => !lines.has(name));
+  insist(!wholeDeck || alone, 'proofs', 'is deck beside parent, plan or replaces');
   return { lines, wholeDeck, moved, sampler: lines.get('sampler'), n, card };
 }
 
@@ -378,7 +392,7 @@ export const keystreamBlock = (seed, x, s, c) =>
   hmacSha512(seed, lp('entropyd/stream/v1'), lp(x), u32(s), u64(c));
 
 /** The bits of one segment, from the first bit of its block 0. */
-class Keystream {
+export class Keystream {
   taken = 0;
   #block;
   #makeBlock;
@@ -438,8 +452,7 @@ export function drawBelow(bound, samplerName, stream) {
 }
 
 /** Sections 7 to 9: every bound of a list drawn from the seed of its segment. */
-export function drawList(bounds, sampler, x, seeds) {
-  const segments = segmentsOf(bounds);
+export function drawList(bounds, sampler, x, seeds, segments = segmentsOf(bounds)) {
   insist(seeds.length === segments.length, 'seeds', 'not exactly one a segment');
   const trace = { draws: [], tries: [], bits: [], segmentBounds: segments.map((s) => s.length) };
   segments.forEach((segment, s) => {
