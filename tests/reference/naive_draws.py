@@ -3,7 +3,8 @@
 
 Beside `naive`, whose keystream, samplers and hashes these sections build on,
 and like it sharing nothing with entropyd. A sample is taken from a whole list
-of its items, so keep n small.
+of its items, or, of more than 100,000, by following every item back through
+the swaps.
 """
 
 import hashlib
@@ -215,6 +216,27 @@ def one_seed_list(bounds, seed, X, sampler):
     return [{"masked": masked, "word32": word32}[sampler](bits, k) for k in bounds]
 
 
+def one_or_all(fields, bounds, seeds, X):
+    if "seeds" in fields:
+        return one_seed_list(bounds, seeds[0], X, fields["sampler"])
+    return draw_list(bounds, seeds, X, fields["sampler"])
+
+
+def followed(n, m, values):
+    """Return the sample of section 10: what ends in each place, followed back through the swaps."""
+    swaps = [(n - 1 - step, values[step]) for step in range(m)]
+    chosen = []
+    for step in range(m):
+        place = n - 1 - step
+        for i, j in reversed(swaps):
+            if place == i:
+                place = j
+            elif place == j:
+                place = i
+        chosen.append(place)
+    return chosen
+
+
 def swapped(n, last, values):
     """Do the steps of section 10 from i = n - 1 down to `last` with values drawn before."""
     a = list(range(n))
@@ -234,18 +256,16 @@ def result_of(rules, seeds, X):
     if kind == "server_seed":
         return int(Bits(seeds[0], X, 0).take(256), 2).to_bytes(32, "big")
     if kind in ("integers", "dice"):
-        if "seeds" in fields:
-            drawn = one_seed_list(bounds, seeds[0], X, sampler)
-        else:
-            drawn = draw_list(bounds, seeds, X, sampler)
         first = 1 if kind == "dice" else values["low"]
-        return [first + v for v in drawn]
+        return [first + v for v in one_or_all(fields, bounds, seeds, X)]
     if kind == "items":
         if "seeds" in fields:
             return swapped(values["n"], 1, one_seed_list(bounds, seeds[0], X, sampler))
         return shuffle(values["n"], seeds, X, sampler)
     n, m = sample_size(fields, values)
-    if "seeds" in fields:
+    if n > 100_000:
+        chosen = followed(n, m, one_or_all(fields, bounds, seeds, X))
+    elif "seeds" in fields:
         a = swapped(n, n - m, one_seed_list(bounds, seeds[0], X, sampler))
         chosen = [a[i] for i in range(n - 1, n - m - 1, -1)]
     else:

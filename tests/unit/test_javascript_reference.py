@@ -33,7 +33,11 @@ from tests.reference import make_vectors, naive
 ROOT = Path(__file__).parents[2]
 CHECK = ROOT / "tests/reference/js/check.mjs"
 DOCUMENT = ROOT / "docs/protocol.md"
-VECTORS = sorted((ROOT / "docs/vectors").glob("*.json"))
+# Files that check.mjs does not read yet.
+NOT_YET = {"games", "match_draws", "raffles"}
+VECTORS = sorted(
+    path for path in (ROOT / "docs/vectors").glob("*.json") if path.stem not in NOT_YET
+)
 HANDS = ROOT / "tests/vectors/protocol/hands.json"
 
 # The fields of a vector that are results, of which check.mjs must check every one.
