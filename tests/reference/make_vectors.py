@@ -17,7 +17,6 @@ from pathlib import Path
 from tests.reference import naive
 from tests.reference.games_vectors import games
 from tests.reference.make_draw_vectors import match_draws, raffles
-from tests.reference.make_draw_vectors import match_draws, raffles
 from tests.reference.refusals import refused_inputs, refused_rules
 from tests.reference.trace import ALL_BRANCHES, WatchedBits, trace
 
@@ -631,8 +630,6 @@ def files():
         VECTORS / "rules.json": as_text(rules_vectors()),
         VECTORS / "encodings.json": as_text(encodings()),
         VECTORS / "games.json": as_text(games()),
-        VECTORS / "match_draws.json": as_text(match_draws()),
-        VECTORS / "raffles.json": as_text(raffles()),
         VECTORS / "match_draws.json": as_text(match_draws()),
         VECTORS / "raffles.json": as_text(raffles()),
         VECTORS / "refusals.json": as_text({"refused": list(refused_inputs())}),
