@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 from rich.console import Console
 from rich.markup import escape
 
-from entropyd.cli import credentials, outcomes, selftest
+from entropyd.cli import credentials, outcomes, selftest, verify
 from entropyd.cli.cards import render_deal
 from entropyd.cli.options import (
     DEFAULT_CLAIM_KEY,
@@ -43,6 +43,7 @@ app = typer.Typer(
 app.callback(help=__doc__)(credentials.remember)
 
 selftest.add_command(app)
+verify.add_command(app)
 
 
 @app.command()

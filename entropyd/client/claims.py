@@ -11,12 +11,11 @@ Spec: docs/protocol.md, "Claims".
 import os
 import tempfile
 from dataclasses import dataclass, field
-from hmac import digest
 from pathlib import Path
 
-from entropyd.encoding import check_id, lp
 from entropyd.errors import ConfigError
-from entropyd.hands.claim import CLAIM_BYTES, derive_claim
+from entropyd.games.claims import derive_match_claim, derive_raffle_claim
+from entropyd.hands.claim import derive_claim
 
 KEY_BYTES = 32
 
@@ -51,15 +50,11 @@ class ClaimKey:
 
     def match_claim(self, match: str) -> bytes:
         """Return the 16 bytes of the claim to every draw of `match`, the same every time."""
-        return self._derive(b"entropyd/match-claim/v1", "key.match", match)
+        return derive_match_claim(self.key, match)
 
     def raffle_claim(self, raffle: str) -> bytes:
         """Return the 16 bytes of the claim to `raffle`, the same every time."""
-        return self._derive(b"entropyd/raffle-claim/v1", "raffle", raffle)
-
-    def _derive(self, label: bytes, field_name: str, name: str) -> bytes:
-        message = lp(label) + lp(check_id(field_name, name))
-        return digest(self.key, message, "sha256")[:CLAIM_BYTES]
+        return derive_raffle_claim(self.key, raffle)
 
     @classmethod
     def load_or_create(cls, path: Path) -> "ClaimKey":

@@ -45,7 +45,9 @@ class Fields:
         """
         left = sorted(set(self._members) - self._read)
         if left:
-            self.refuse(left[0][:40], "is no member of this kind of file; leave it out")
+            # Escaped: it goes to somebody's terminal.
+            name = ascii(left[0][:40])[1:-1]
+            self.refuse(name, "is no member of this kind of file; leave it out")
 
     def refuse(self, name: str, message: str) -> NoReturn:
         """Raise that a member is not what it must be."""

@@ -1,0 +1,147 @@
+"""`entropyctl verify`: proof files, checked here, without a daemon and without a network.
+
+Exit codes: 0 everything follows, 1 something does not, 2 wrong usage.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from entropyd.errors import ProofError, ProofMismatchError
+from entropyd.verify import Report, check_proof
+from entropyd.verify.document import MAX_BYTES
+
+EXIT_FALSE = 1
+STANDARD_INPUT = Path("-")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one file.
+
+    Attributes:
+        file: its name, as it was given.
+        report: what was checked; None if it does not verify.
+        error: why not; None if it does.
+    """
+
+    file: str
+    report: Report | None
+    error: ProofError | None
+
+
+def add_command(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command()(verify)
+
+
+def verify(
+    path: Annotated[
+        Path, typer.Argument(help="A proof file, a directory of *.json, or - for standard input.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Exit code alone.")] = False,
+) -> None:
+    """Compute draws, matches, raffles and rounds again, offline, from their proof files.
+
+    Ends with 0 if everything follows, and with 1 if something does not.
+    """
+    findings = [_check(file) for file in _files(path)]
+    if as_json:
+        print(json.dumps(list(map(_as_dict, findings)), indent=2, ensure_ascii=False))
+    elif not quiet:
+        _show(findings, table=path.is_dir())
+    if any(finding.error is not None for finding in findings):
+        raise typer.Exit(EXIT_FALSE)
+
+
+def _files(path: Path) -> Sequence[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.glob("*.json") if file.is_file())
+    if not files:
+        # Nothing checked must not look like all checked.
+        raise typer.BadParameter(f"{path} holds no file *.json")
+    return files
+
+
+def _check(file: Path) -> Finding:
+    try:
+        return Finding(str(file), check_proof(_read(file)), None)
+    except ProofError as error:
+        return Finding(str(file), None, error)
+
+
+def _read(file: Path) -> bytes:
+    """Return a file, or as much of it as shows that it is too large."""
+    if file == STANDARD_INPUT:
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    try:
+        with file.open("rb") as opened:
+            return opened.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be read ({error.strerror})") from error
+
+
+def _show(findings: Sequence[Finding], *, table: bool) -> None:
+    console = Console(highlight=False, soft_wrap=not table)
+    if table:
+        console.print(_table(findings))
+        good = sum(finding.report is not None for finding in findings)
+        console.print(f"{good} of {len(findings)} verify", markup=False)
+        return
+    for finding in findings:
+        for line in _lines(finding):
+            console.print(line)
+
+
+def _lines(finding: Finding) -> list[Text]:
+    if finding.report is None:
+        return [Text("does not verify", "bold red"), *map(Text, _why(finding.error))]
+    report = finding.report
+    lines = [Text("verifies", "bold green"), Text(report.subject)]
+    if report.result:
+        lines.append(Text(f"result   {report.result}"))
+    lines += [Text(f"checked  {step}") for step in report.checked]
+    lines += [Text(f"cannot be checked: {limit}", "dim") for limit in report.not_checked]
+    return lines
+
+
+def _why(error: ProofError | None) -> list[str]:
+    causes = error.causes if isinstance(error, ProofMismatchError) else ()
+    return [str(error), *(f"possible cause: {cause}" for cause in causes)]
+
+
+def _table(findings: Sequence[Finding]) -> Table:
+    table = Table("", "file", "what", "result", box=box.SIMPLE_HEAD)
+    for finding in findings:
+        file = Text(Path(finding.file).name)
+        if finding.report is None:
+            why = Text("; ".join(_why(finding.error)))
+            table.add_row(Text("FALSE", "bold red"), file, why, "")
+        else:
+            report = finding.report
+            table.add_row(Text("ok", "green"), file, Text(report.subject), Text(report.result))
+    return table
+
+
+def _as_dict(finding: Finding) -> dict[str, object]:
+    told: dict[str, object] = {"file": finding.file, "verifies": finding.report is not None}
+    if finding.report is not None:
+        return told | asdict(finding.report)
+    error = finding.error
+    return told | {
+        "reason": error.reason if error else "",
+        "field": error.field if error else "",
+        "message": str(error),
+        "causes": list(error.causes) if isinstance(error, ProofMismatchError) else [],
+    }

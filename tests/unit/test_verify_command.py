@@ -1,0 +1,134 @@
+"""`entropyctl verify`: what it prints and ends with, and that it needs no grpc and no daemon."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from entropyd.cli import entropyctl
+from tests.fakes.proofs import draw_files, raffle_file, round_file
+
+ROOT = Path(__file__).parents[2]
+DICE = draw_files()["dice"]
+FALSE = {**DICE, "result": ["1", "1", "1"]}
+
+
+@pytest.fixture
+def verify(monkeypatch, capsys):
+    """Run `entropyctl verify` as the console script does."""
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["entropyctl", "verify", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "160")
+        with pytest.raises(SystemExit) as ended:
+            entropyctl.main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return command
+
+
+def written(path, file):
+    path.write_text(json.dumps(file), "utf-8")
+    return path
+
+
+def test_a_file_that_verifies_is_0_with_what_was_and_what_cannot_be_checked(verify, tmp_path):
+    code, out, err = verify(written(tmp_path / "draw.json", DICE))
+    assert (0, "") == (code, err)
+    assert [
+        "verifies",
+        "draw throw-1, number 1, of match Ludo/4711",
+        f"result   {' '.join(DICE['result'])}",
+    ] == out.splitlines()[:3]
+    assert 3 == out.count("checked  ")
+    assert "cannot be checked: where the seeds came from" in out
+
+
+def test_a_file_that_does_not_is_1_with_the_place_and_the_cause(verify, tmp_path):
+    code, out, _ = verify(written(tmp_path / "draw.json", FALSE))
+    assert 1 == code
+    assert "does not verify\nresult[" in out
+    assert "possible cause: the commitment fits" in out
+
+
+def test_a_directory_is_a_table_and_1_if_one_of_it_is_false(verify, tmp_path):
+    written(tmp_path / "a.json", DICE)
+    written(tmp_path / "b.json", raffle_file())
+    assert 0 == verify(tmp_path)[0]
+    written(tmp_path / "c.json", FALSE)
+    (tmp_path / "notes.txt").write_text("not a proof")
+    code, out, _ = verify(tmp_path)
+    assert 1 == code
+    rows = [line.split()[:2] for line in out.splitlines()]
+    assert ["FALSE", "c.json"] in rows
+    assert ["ok", "a.json"] in rows
+    assert out.endswith("2 of 3 verify\n")
+
+
+def test_json_has_every_finding(verify, tmp_path):
+    written(tmp_path / "a.json", round_file("roulette"))
+    written(tmp_path / "b.json", FALSE)
+    code, out, _ = verify(tmp_path, "--json")
+    good, bad = json.loads(out)
+    assert 1 == code
+    assert (True, "round/v1") == (good["verifies"], good["kind"])
+    assert good["not_checked"]
+    assert (False, "PROOF_MISMATCH", "result[0]") == (bad["verifies"], bad["reason"], bad["field"])
+    assert bad["causes"]
+
+
+def test_standard_input_and_quiet(verify, monkeypatch):
+    for file, expected in ((DICE, 0), (FALSE, 1)):
+        stream = io.TextIOWrapper(io.BytesIO(json.dumps(file).encode()))
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert (expected, "", "") == verify("-", "--quiet")
+
+
+@pytest.mark.parametrize("name", ["none.json", "empty"])
+def test_nothing_to_check_is_2_and_never_0(verify, tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    code, out, err = verify(tmp_path / name)
+    assert (2, "") == (code, out)
+    assert name in err
+
+
+def test_a_hostile_name_reaches_no_terminal(verify, tmp_path):
+    code, out, _ = verify(written(tmp_path / "draw.json", {**DICE, "\x1b[2J": 1}))
+    assert 1 == code
+    assert "\x1b" not in out
+
+
+OFFLINE = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"grpc", "google", "sqlite3"}:
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Refuse())
+import typer
+from entropyd.cli import verify
+
+app = typer.Typer(pretty_exceptions_enable=False)
+verify.add_command(app)
+app()
+"""
+
+
+def test_it_runs_where_grpc_cannot_be_imported(tmp_path):
+    """Refused, not only unused: what cannot be imported cannot be called."""
+    file = written(tmp_path / "draw.json", DICE)
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE, str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert (0, "") == (done.returncode, done.stderr)
+    assert done.stdout.startswith("verifies\n")
