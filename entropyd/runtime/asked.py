@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from entropyd.errors import EntropydError, InternalError, ShuttingDownError
-from entropyd.runtime.draws import Waiter
 from entropyd.runtime.orders import Dealt, DrawOrder
 from entropyd.runtime.steps import Steps, dealt_of
+from entropyd.runtime.waiter import Waiter
 
 # What becomes of a hand. Called once for each, on the loop's thread.
 Tell = Callable[[DrawOrder, Dealt | EntropydError], None]

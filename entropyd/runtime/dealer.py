@@ -33,6 +33,7 @@ from entropyd.runtime.draws import Draws, HandWriter
 from entropyd.runtime.fill_rate import FillRate
 from entropyd.runtime.orders import Dealt, DrawOrder
 from entropyd.runtime.served_tables import ServedTables
+from entropyd.runtime.step_calls import StepCalls
 from entropyd.runtime.steps import CallObserver, HandFinder, Steps
 
 # A synced commit takes milliseconds, and hundreds of them while a disk is busy with a backup. One
@@ -41,7 +42,12 @@ STALLED_S = 2.0
 
 
 class Dealer:
-    """Deals hands, one record each."""
+    """Deals hands, one record each.
+
+    Attributes:
+        fill_rate: how fast credit comes in.
+        step_calls: where draws are asked for that are recorded as steps.
+    """
 
     def __init__(
         self,
@@ -104,6 +110,7 @@ class Dealer:
             tables=self._tables,
             clock_ns=clock_ns,
         )
+        self.step_calls = StepCalls(self._steps)
 
     @property
     def in_flight(self) -> int:

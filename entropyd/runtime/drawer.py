@@ -1,7 +1,7 @@
-"""From released samples to drawn hands: seeds, order, commitments, provenance.
+"""From released samples to drafts: seeds, order, commitments, provenance.
 
-The one place where a deck comes into being. It is shown to nobody here: what
-leaves is a draft for the ledger.
+The one place where a deck, or any other draw, comes into being. It is shown to
+nobody here: what leaves is a draft for the ledger.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +12,10 @@ from entropyd.entropy.gate import GatedBatch, GatedSeed
 from entropyd.hands.commitment import NO_SEATS_ROOT
 from entropyd.hands.many_decks import OpenedDeck, open_decks
 from entropyd.ledger.contract import HandDraft
+from entropyd.ledger.subjects import StepDraft
 from entropyd.rbg.construction import OS_SAMPLE_BYTES, DrawSeeds, SeedConstruction
 from entropyd.runtime.orders import DrawOrder
+from entropyd.runtime.waiter import StepWaiter
 
 # A part of a batch is drawn in one turn of the event loop: 2 ms of work.
 HANDS_A_PART = 128
@@ -40,7 +42,7 @@ class Describe(Protocol):
 
 
 class Drawer:
-    """Draws hands. Owned by the event loop's thread."""
+    """Draws. Owned by the event loop's thread."""
 
     def __init__(
         self,
@@ -106,6 +108,23 @@ class Drawer:
             lambda first=first: draw(first)  # type: ignore[misc]
             for first in range(0, len(orders), HANDS_A_PART)
         ]
+
+    def grow(self, waiter: StepWaiter, released: Sequence[GatedSeed]) -> None:
+        """Make the next seeds of a draw that is recorded as steps. Their samples are spent.
+
+        Raises:
+            DrbgError: the generator refused; it is in its error state.
+        """
+        self._construction.seed_part(waiter.growing, released, self._fresh(len(released)))
+        # A large draw waits for thousands of seeds: what they were made of is not kept that long.
+        waiter.released += [GatedSeed((), (), (), seed.uses) for seed in released]
+
+    def steps_maker(self, waiter: StepWaiter) -> Callable[[], Sequence[StepDraft]]:
+        """Return what computes the steps of a draw that has all of its seeds, on any thread."""
+        seeds, wall_ns = waiter.growing.drawn(), self._wall_ns()
+        [provenance] = self._describe([waiter.released], wall_ns)
+        make = waiter.order.make
+        return lambda: make(seeds, provenance, wall_ns)
 
     def _fresh(self, seeds: int) -> list[bytes]:
         """Return fresh output of the operating system for so many seeds, in one call.

@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from entropyd.entropy.gate import Gate, Hold
 from entropyd.errors import (
@@ -25,15 +25,18 @@ from entropyd.errors import (
     ShuttingDownError,
 )
 from entropyd.ledger.contract import AlreadySpent, HandRecord, Outcome
-from entropyd.runtime.draws import DrawObserver, Draws, Waiter
+from entropyd.runtime.draws import DrawObserver, Draws
 from entropyd.runtime.fill_rate import FillRate
 from entropyd.runtime.orders import Dealt, DrawOrder, judge
 from entropyd.runtime.served_tables import ServedTables
+from entropyd.runtime.waiter import AnyWaiter, Waiter, Waiting
 
 # A ledger that could record is asked again after this time, or at once if a commit fails: a store
 # that breaks in between costs the seeds of 10 ms of draws, and whoever asked is told to come back.
 # Asking takes three system calls, as long as to find a hand.
 PROBE_NS = 10_000_000
+
+R = TypeVar("R")
 
 
 class HandFinder(Protocol):
@@ -124,7 +127,11 @@ class Steps:
         """Tell the observer of hands that were answered from the ledger; draws count themselves."""
         for one in dealt:
             if one.replayed:
-                self._observer.undrawn("replayed", lasted_s=self._seconds_since(arrived_ns))
+                self.note_replayed(arrived_ns)
+
+    def note_replayed(self, arrived_ns: int) -> None:
+        """Tell the observer of a call that was answered from the ledger."""
+        self._observer.undrawn("replayed", lasted_s=self._seconds_since(arrived_ns))
 
     def note_failure(self, error: BaseException, arrived_ns: int) -> None:
         """Tell the observer of a call that got no deck."""
@@ -158,7 +165,7 @@ class Steps:
             EntropydError: this call's time is over, or too many wait for others' draws.
         """
         while (other := self.first_other(orders)) is not None:
-            await self._follow(other, answer_by_ns)
+            await self.follow(other, answer_by_ns)
 
     def first_other(self, orders: Iterable[DrawOrder]) -> Waiter | None:
         """Return a call that has one of these hands drawn now, if there is one."""
@@ -180,6 +187,17 @@ class Steps:
     def spent_among(self, orders: Sequence[DrawOrder]) -> set[str]:
         """Return which of the hands were drawn, most often none, in one question."""
         return self._hands.spent_among(orders[0].tenant, [order.hand for order in orders])
+
+    def require_served(self, place: str) -> None:
+        """Refuse what another node draws.
+
+        Args:
+            place: the id of a table, match, raffle or player.
+
+        Raises:
+            WrongNodeError: it is not this node's.
+        """
+        self._tables.require(place)
 
     # --- enqueue and wait --------------------------------------------------------
 
@@ -223,35 +241,44 @@ class Steps:
             self._tables.require(order.table)
         tenant = orders[0].tenant
         if not self.draws.has_room(tenant, len(orders)):
-            raise self._overload_error(len(self.draws), tenant)
+            raise self.overload_error(len(self.draws), tenant)
         return self.draws.add(orders, batch=batch)
 
-    async def outcomes(self, waiter: Waiter, answer_by_ns: int) -> Sequence[Outcome]:
+    async def outcomes(self, waiter: AnyWaiter[R], answer_by_ns: int) -> Sequence[R]:
         """Wait for a draw of this call's own.
 
         Raises:
             EntropydError: it failed, or the time is over; then it was given up unless it was
-                drawn.
+                drawn, or gathers its seeds whether anybody waits or not.
         """
         try:
             await self._until_decided(waiter, answer_by_ns)
         except asyncio.CancelledError:
-            self.draws.give_up(waiter, ShuttingDownError("the caller hung up"))
+            self._let_go(waiter, ShuttingDownError("the caller hung up"))
             raise
         if not waiter.decided:
             error = self.out_of_time(waiter)
-            self.draws.give_up(waiter, error)
+            self._let_go(waiter, error)
             raise error
         return waiter.outcomes()
+
+    def _let_go(self, waiter: Waiting, error: EntropydError) -> None:
+        if not waiter.gathers:
+            self.draws.give_up(waiter, error)
 
     def doubt_ledger(self) -> None:
         """Ask the ledger before the next draw whether it can record."""
         self._probed_ns = None
 
-    async def _follow(self, other: Waiter, answer_by_ns: int) -> None:
+    async def follow(self, other: Waiting, answer_by_ns: int) -> None:
+        """Wait for a draw of another call's.
+
+        Raises:
+            EntropydError: this call's time is over, or too many wait for others' draws.
+        """
         tenant = other.tenant
         if self._followers[tenant] >= self.draws.share:
-            raise self._overload_error(self._followers[tenant], tenant)
+            raise self.overload_error(self._followers[tenant], tenant)
         self._followers[tenant] += 1
         try:
             await self._until_decided(other, answer_by_ns)
@@ -260,7 +287,7 @@ class Steps:
         if not other.decided:
             raise self.out_of_time(other)
 
-    async def _until_decided(self, waiter: Waiter, answer_by_ns: int) -> None:
+    async def _until_decided(self, waiter: Waiting, answer_by_ns: int) -> None:
         """Wait until a draw is decided or the time is over. A caller that hangs up ends neither.
 
         As `asyncio.wait` with a timeout, in half of its time.
@@ -270,7 +297,7 @@ class Steps:
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
 
-        def wake(_decided: Waiter | None = None) -> None:
+        def wake(_decided: Waiting | None = None) -> None:
             if not over.done():
                 over.set_result(None)
 
@@ -284,19 +311,31 @@ class Steps:
 
     # --- what callers are told -----------------------------------------------------
 
-    def out_of_time(self, waiter: Waiter) -> EntropydError:
+    def out_of_time(self, waiter: Waiting) -> EntropydError:
         """Return what a caller is told whose time is over before the draw was decided."""
+        if waiter.gathers:
+            return self._goes_on(waiter)
         if waiter.drawn:
             return LedgerUnavailableError(
-                "the hand is drawn and the ledger has not confirmed it yet; nothing was shown,"
-                " ask again with the same request"
+                "it is drawn and the ledger has not confirmed it yet; nothing was shown, ask again"
+                " with the same request"
             )
         now_ns = self.clock_ns()
-        if waiter.batch:
+        if isinstance(waiter, Waiter) and waiter.batch:
             hold = self.gate.check_batch(waiter.tenant, len(waiter.orders), now_ns)
         else:
             hold = self.gate.check(waiter.tenant, waiter.seeds, now_ns)
         return self.hold_error(hold.text if hold is not None else "others were served first", hold)
+
+    def _goes_on(self, waiter: Waiting) -> EntropyHoldError:
+        have = waiter.seeds - waiter.lacking
+        needed = waiter.lacking * self.gate.policy.seed_millibits
+        return EntropyHoldError(
+            f"a large draw goes on: {have} of {waiter.seeds} seeds have come in; ask again with the"
+            " same request, which finds it",
+            why="LARGE_DRAW",
+            retry_after_s=self.fill_rate.seconds_for(needed, self.clock_ns()),
+        )
 
     def hold_error(self, text: str, hold: Hold | None) -> EntropyHoldError:
         """Return a refusal that says what is awaited and when to come back."""
@@ -306,7 +345,8 @@ class Steps:
             retry_after_s=self._retry_after_s(hold),
         )
 
-    def _overload_error(self, waiting: int, tenant: str) -> OverloadError:
+    def overload_error(self, waiting: int, tenant: str) -> OverloadError:
+        """Return a refusal at the door of a queue that so many wait in."""
         return OverloadError(
             f"{waiting} callers wait and tenant {tenant!r} may have {self.draws.share} of them;"
             " nothing was spent, ask again later",

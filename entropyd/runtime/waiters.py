@@ -82,6 +82,16 @@ class WaiterQueue(Generic[T]):
         if tenant in self._tenants:
             self._tenants.move_to_end(tenant)
 
+    def postpone(self, tenant: str, waiter: T) -> None:
+        """Put a tenant's first waiter behind its others, and the tenant behind the others.
+
+        For one that was served a part: each of its parts is paid with one turn of everybody else
+        who waits now.
+        """
+        mine = self._tenants[tenant]
+        mine[waiter] = mine.pop(waiter)
+        self._tenants.move_to_end(tenant)
+
     def discard(self, tenant: str, waiter: T) -> bool:
         """Take out a waiter that gave up. Return whether it was still waiting."""
         mine = self._tenants.get(tenant)

@@ -24,12 +24,14 @@ from entropyd.hands.claim import claim_digest
 from entropyd.hands.rules import Rules, rules_hash, segments_needed
 from entropyd.ledger.contract import (
     AlreadySpent,
+    Draft,
+    DraftOutcome,
     Event,
     HandDraft,
     Ledger,
-    Outcome,
     Recorded,
 )
+from entropyd.ledger.subjects import StepDraft
 from entropyd.rbg.construction import SeedConstruction
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.orders import Dealt, DrawOrder
@@ -64,7 +66,8 @@ class DirectWriter:
     Attributes:
         held: True: commits wait for `commit_all`.
         stalled_s: how long one has been running.
-        submitted: every draft that ever came.
+        submitted: every hand that ever came.
+        steps: every step that ever came.
         events, health: what was noted.
         refusal: raised by `submit`.
     """
@@ -73,24 +76,26 @@ class DirectWriter:
         self.held = False
         self.stalled_s = 0.0
         self.submitted: list[HandDraft] = []
+        self.steps: list[StepDraft] = []
         self.events: list[Event] = []
         self.health: list[tuple[str, str]] = []
         self.refusal: Exception | None = None
         self._ledger = ledger
-        self._drafts: set[tuple[str, str]] = set()
-        self._open: list[tuple[list[HandDraft], asyncio.Future[list[Outcome]]]] = []
+        self._drafts: set[tuple[str, ...]] = set()
+        self._open: list[tuple[list[Draft], asyncio.Future[list[DraftOutcome]]]] = []
 
-    def submit(self, drafts: Sequence[HandDraft]) -> "asyncio.Future[list[Outcome]]":
+    def submit(self, drafts: Sequence[Any]) -> "asyncio.Future[Any]":
         if self.refusal is not None:
             raise self.refusal
         assert drafts, "no draft was handed over"
         loop = asyncio.get_running_loop()
         for draft in drafts:
-            key = draft.tenant, draft.hand
+            key = _key(draft)
             assert key not in self._drafts, f"two drafts of {key} are on their way at once"
             self._drafts.add(key)
-        self.submitted += drafts
-        answer: asyncio.Future[list[Outcome]] = loop.create_future()
+        self.submitted += [draft for draft in drafts if isinstance(draft, HandDraft)]
+        self.steps += [draft for draft in drafts if isinstance(draft, StepDraft)]
+        answer: asyncio.Future[list[DraftOutcome]] = loop.create_future()
         group = list(drafts), answer
         self._open.append(group)
         if not self.held:
@@ -101,10 +106,10 @@ class DirectWriter:
         for group in list(self._open):
             self._commit(group)
 
-    def _commit(self, group: "tuple[list[HandDraft], asyncio.Future[list[Outcome]]]") -> None:
+    def _commit(self, group: "tuple[list[Draft], asyncio.Future[list[DraftOutcome]]]") -> None:
         drafts, answer = group
         self._open.remove(group)
-        self._drafts -= {(draft.tenant, draft.hand) for draft in drafts}
+        self._drafts -= {_key(draft) for draft in drafts}
         assert not answer.done(), "an answer came before its commit"
         try:
             outcomes = self._ledger.commit(drafts)
@@ -112,9 +117,10 @@ class DirectWriter:
             answer.set_exception(error)
             asyncio.get_running_loop().call_later(RETRY_S, self._retry)
         else:
-            hands = [one for one in outcomes if isinstance(one, Recorded | AlreadySpent)]
-            assert len(drafts) == len(hands), "a hand was answered with the outcome of a step"
-            answer.set_result(hands)
+            for draft, outcome in zip(drafts, outcomes, strict=True):
+                of_a_hand = isinstance(outcome, Recorded | AlreadySpent)
+                assert of_a_hand == isinstance(draft, HandDraft), "an outcome of the other kind"
+            answer.set_result(outcomes)
 
     def _retry(self) -> None:
         with contextlib.suppress(LedgerUnavailableError):
@@ -125,6 +131,12 @@ class DirectWriter:
 
     def store_health(self, source_id: str, state: str) -> None:
         self.health.append((source_id, state))
+
+
+def _key(draft: Draft) -> tuple[str, ...]:
+    if isinstance(draft, StepDraft):
+        return draft.kind, draft.tenant, draft.name, draft.key
+    return draft.tenant, draft.hand
 
 
 class CountingObserver:
