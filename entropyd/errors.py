@@ -151,10 +151,47 @@ class HandSpentError(EntropydError):
     reason = "HAND_SPENT"
 
 
-class HandNotFoundError(EntropydError):
+class DrawSpentError(EntropydError):
+    """This draw of the match was made with other parameters. Nothing was drawn."""
+
+    reason = "DRAW_SPENT"
+
+
+class MatchTakenError(EntropydError):
+    """The match is another claim's: whoever drew in it first has it. Nothing was drawn or told."""
+
+    reason = "MATCH_TAKEN"
+
+
+class RaffleSealedError(EntropydError):
+    """The raffle was sealed with other entries or numbers, or with another claim.
+
+    Nothing was sealed, drawn or told. Which of them differs is not said.
+    """
+
+    reason = "RAFFLE_SEALED"
+
+
+class NotFoundError(EntropydError):
+    """What was asked for is not there."""
+
+
+class HandNotFoundError(NotFoundError):
     """No such hand was drawn here, or the claim is not the one it was drawn with."""
 
     reason = "HAND_NOT_FOUND"
+
+
+class MatchNotFoundError(NotFoundError):
+    """Nobody drew in this match here."""
+
+    reason = "MATCH_NOT_FOUND"
+
+
+class RaffleNotFoundError(NotFoundError):
+    """No such raffle was sealed here."""
+
+    reason = "RAFFLE_NOT_FOUND"
 
 
 class UnauthenticatedError(EntropydError):
@@ -164,7 +201,7 @@ class UnauthenticatedError(EntropydError):
 
 
 class WrongNodeError(EntropydError):
-    """The table is served by another node. Nothing was drawn here, and nothing may be."""
+    """The table, match, raffle or player is another node's. Nothing was drawn here, or may be."""
 
     reason = "WRONG_NODE"
 

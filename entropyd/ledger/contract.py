@@ -81,6 +81,8 @@ class EventKind(StrEnum):
     HEALTH_LATCH = "health-latch"
     HEALTH_RESET = "health-reset"
     HAND_READ = "hand-read"
+    MATCH_READ = "match-read"
+    RAFFLE_READ = "raffle-read"
     DAEMON_START = "daemon-start"
     DAEMON_STOP = "daemon-stop"
     LEDGER_ADOPTED = "ledger-adopted"

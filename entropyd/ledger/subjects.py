@@ -17,6 +17,8 @@ class SubjectKind(StrEnum):
 
     MATCH = "match"
     RAFFLE = "raffle"
+    # All raffles of a tenant, which numbers them.
+    RAFFLES = "raffles"
     PAIRS = "pairs"
 
 

@@ -24,13 +24,13 @@ class ServedTables:
         self._prefixes = tuple(name.removesuffix(ALL) for name in patterns if name.endswith(ALL))
 
     def require(self, table: str) -> None:
-        """Return if this node deals for a table.
+        """Return if this node deals for a table, or draws for a match, a raffle or a player.
 
         Raises:
             WrongNodeError: another node does. Nothing was drawn here.
         """
         if not (table.startswith(self._prefixes) or table in self._names):
             raise WrongNodeError(
-                f"table {table!r} is not served by this node; ask the node that serves it, and let"
-                " no two serve one table"
+                f"{table!r} is not served by this node; ask the node that serves it, and let no two"
+                " serve the same"
             )

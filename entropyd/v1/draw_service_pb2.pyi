@@ -557,7 +557,7 @@ class TileKind(_message.Message):
     label: _builtins.str
     """What stands on it, 1 to 256 bytes without control characters; each kind another one."""
     count: _builtins.int
-    """How many of it are in the bag before anything was drawn, 1 to 1,000."""
+    """How many of it are in the bag before anything was drawn, at most 1,000."""
     def __init__(
         self,
         *,
@@ -583,7 +583,7 @@ class BagContents(_message.Message):
     preset: _builtins.str
     """Exactly one of the two must be there.
 
-    "english", "polish" or "ukrainian": the letters of the word game, blanks as "_"; or "dominoes":
+    "english", "polish" or "ukrainian": the letters of the word game, blanks as "blank"; or "dominoes":
     the 28 of a double-six set.
     """
     @_builtins.property
