@@ -153,7 +153,7 @@ def bag_cases():
     """Yield bags from draw to draw: what is put back, what is in then, what comes, what is left."""
     first = [count for _, count in naive_draws.PRESETS["dominoes"]]
     yield bag_case("no returns", first, [([], 7), ([], 7), ([], 14)])
-    turns = [([], 5), ([2, 0], 3), ([0, 0, 2], 4), ([], 1)]
+    turns = [([], 5), ([2, 0], 3), ([0, 0, 2], 4), ([0, 2], 1)]
     yield bag_case("exchanges", [4, 0, 3], turns)
 
 
@@ -163,6 +163,8 @@ def bag_case(label, first, turns):
         counts = naive_draws.counts_after(first, counts, returns)
         # Any tiles will do here: the lowest kinds that are left.
         kinds = [kind for kind, count in enumerate(counts) for _ in range(count)][:m]
+        if len(kinds) != m:
+            raise ValueError(label)
         left = naive_draws.left_after(counts, kinds)
         steps.append({"returns": returns, "counts": counts, "result": kinds, "left": left})
         counts = left
