@@ -50,14 +50,15 @@ def restore(
 @app.command()
 def check(
     sample: Annotated[
-        int | None, typer.Option(help="Decrypt so many hands, evenly over all; else every one.")
+        int | None, typer.Option(help="Decrypt so many records, evenly over all; else every one.")
     ] = None,
     config: ConfigFile = DEFAULT_CONFIG,
 ) -> None:
     """Read the ledger and its archives from the first hand to the last, and judge all of it.
 
     Numbers without gaps, the running hash, every open hash, every spent id, every archive's
-    digest, and that secrets decrypt: some 20,000 hands a second, 50,000 with a small sample.
+    digest, and that secrets decrypt: some 20,000 hands a second, 50,000 with a small sample. Then
+    the steps of matches, raffles and seed pairs likewise.
     """
     print(ledger_years.check(load(config), sample))
 
@@ -72,8 +73,8 @@ def archive(
 ) -> None:
     """Move the hands of closed months from the ledger into read-only files beside it.
 
-    They are answered from there as before, and their ids stay spent. A run that is interrupted is
-    simply repeated.
+    They are answered from there as before, and their ids stay spent. Matches, raffles and seed
+    pairs stay in the ledger. A run that is interrupted is simply repeated.
     """
     print(ledger_years.archive(load(config), before))
 
@@ -85,9 +86,9 @@ def destroy_secrets(
 ) -> None:
     """Destroy cards, seeds and all that decides them, of archived hands drawn before a day.
 
-    For ever: nobody can answer or replay these hands again. What is public of them remains, their
-    ids stay spent, and the destruction is an event of the ledger. Younger hands than secrets_for
-    are spared.
+    Likewise the secrets of matches, raffles and seed pairs, step by step. For ever: nobody can
+    answer or replay these again. What is public of them remains, their ids stay spent, and the
+    destruction is an event of the ledger. What is younger than secrets_for is spared.
     """
     print(ledger_years.destroy_secrets(load(config), before))
 
@@ -109,7 +110,8 @@ def adopt(
 def downgrade(config: ConfigFile = DEFAULT_CONFIG) -> None:
     """Bring the file back by one schema version, for the entropyd before this one.
 
-    Nothing is lost and nothing copied: the older program does not look at what is newer. Make a
-    backup before any upgrade all the same.
+    Refused if it holds matches, raffles or seed pairs, which that one does not know. Else nothing
+    is lost and nothing copied: the older program does not look at what is newer. Make a backup
+    before any upgrade all the same.
     """
     print(ledger_care.downgrade(load(config)))

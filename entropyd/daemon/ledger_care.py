@@ -20,6 +20,7 @@ from entropyd.daemon.ledger import (
 from entropyd.errors import ConfigError, LedgerRefusedError, RequestError
 from entropyd.ledger import archives, backup
 from entropyd.ledger.anchor import read_anchor
+from entropyd.ledger.chain import Position
 from entropyd.ledger.contract import Event, EventKind
 from entropyd.ledger.sqlite_file import take_back_file
 from entropyd.ledger.state_dir import StateDirectory
@@ -38,7 +39,7 @@ def back_up(config: Config, destination: Path) -> str:
     """
     position = backup.back_up(ledger_path(config), destination).position
     return (
-        f"{destination}: {position.hands} hand(s) and {position.events} event(s), read back and"
+        f"{destination}: {_extent(position)}, read back and"
         " sound. The master key is not in it, and without that no hand of it can be answered: keep"
         " a copy of the key elsewhere, and of archives, which are not in it either"
     )
@@ -56,7 +57,7 @@ def restore(config: Config, source: Path) -> str:
     with StateDirectory.hold(config.node.state_dir) as directory:
         done = backup.restore(path, source, open_secrets(config), directory=directory)
     position = done.facts.position
-    lines = [f"{path}: restored, {position.hands} hand(s) and {position.events} event(s)"]
+    lines = [f"{path}: restored, {_extent(position)}"]
     if done.kept is not None:
         lines.append(f"the ledger that was there is {done.kept} now; remove it when all is well")
     with open_unanchored(config) as ledger:
@@ -78,8 +79,8 @@ def restore(config: Config, source: Path) -> str:
 def adopt(config: Config, reason: str) -> str:
     """Go on with a ledger that is not the one its anchor saw, under a new origin.
 
-    Hands that are missing can be dealt again from now on. The first event of the new history says
-    how many there are, and why it was gone on without them.
+    Hands and steps that are missing can be drawn again from now on. The first event of the new
+    history says how many there are, and why it was gone on without them.
 
     Raises:
         ConfigError: no anchor is configured, or it cannot be read.
@@ -105,13 +106,8 @@ def adopt(config: Config, reason: str) -> str:
             "reason": reason,
             "found": found,
             "origin": {"before": before, "now": origin},
-            "ledger": {"hands": position.hands, "link": position.link.hex()},
-            "anchor": seen
-            and {
-                "origin": seen.origin,
-                "hands": seen.position.hands,
-                "link": seen.position.link.hex(),
-            },
+            "ledger": _told(position),
+            "anchor": seen and {"origin": seen.origin, **_told(seen.position)},
         }
         # If we die before the anchor is written, it names an origin that the ledger has not: the
         # daemon refuses to start, and this is done again.
@@ -119,9 +115,23 @@ def adopt(config: Config, reason: str) -> str:
         ledger.adopt(origin, event)
         set_anchor(config, ledger)
     return (
-        f"adopted: the ledger {found}. It goes on after hand {position.hands} as origin {origin};"
-        " hands that are missing can be dealt again"
+        f"adopted: the ledger {found}. It goes on after hand {position.hands} and step"
+        f" {position.steps} as origin {origin}; what is missing can be dealt and drawn again"
     )
+
+
+def _told(position: Position) -> dict[str, int | str]:
+    """Return what an event says of a position."""
+    return {
+        "hands": position.hands,
+        "link": position.link.hex(),
+        "steps": position.steps,
+        "step_link": position.step_link.hex(),
+    }
+
+
+def _extent(position: Position) -> str:
+    return f"{position.hands} hand(s), {position.steps} step(s) and {position.events} event(s)"
 
 
 def downgrade(config: Config) -> str:

@@ -5,12 +5,12 @@ the daemon, and returns what it did, for people.
 """
 
 import time
+from collections.abc import Sequence
 
 from entropyd.config import Config
 from entropyd.daemon.ledger import ledger_path, open_ledger, open_secrets, set_anchor
 from entropyd.errors import LedgerRefusedError, RequestError
-from entropyd.ledger import archives, destruction, retention
-from entropyd.ledger.hand_rows import HandRows
+from entropyd.ledger import archives, destruction, retention, step_destruction
 from entropyd.ledger.inspection import inspect
 from entropyd.ledger.sqlite import SqliteLedger
 
@@ -20,7 +20,7 @@ def check(config: Config, sample: int | None) -> str:
 
     Args:
         config: of the node.
-        sample: how many hands to decrypt, evenly over all; None for all.
+        sample: how many hands and steps to decrypt, evenly over all; None for all.
 
     Raises:
         RequestError: no such sample.
@@ -31,22 +31,24 @@ def check(config: Config, sample: int | None) -> str:
     if sample is not None and sample < 1:
         raise RequestError("sample", f"is {sample}; expected a whole number from 1")
     with open_ledger(config) as ledger:
-        every = 1 if sample is None else max(1, ledger.count() // sample)
-        rows = HandRows(open_secrets(config))
-        path = ledger_path(config)
-        found = ledger.maintain(
-            lambda connection, directory: inspect(path, connection, directory, rows, every=every)
-        )
         position = ledger.position()
+        every = 1 if sample is None else max(1, (position.hands + position.steps) // sample)
+        path, secrets = ledger_path(config), open_secrets(config)
+        found = ledger.maintain(
+            lambda connection, directory: inspect(path, connection, directory, secrets, every=every)
+        )
+    steps = found.steps
     return (
         f"{path}: sound. {found.hands} hand(s) at {len(found.tables)} table(s) without a gap,"
         f" {found.archived} of them archived, {found.decrypted} decrypted, {found.destroyed}"
-        f" without secrets; {found.events} event(s); link {position.link.hex()}"
+        f" without secrets; {steps.steps} step(s) of {steps.subjects} match(es), raffles and seed"
+        f" pairs, {steps.decrypted} decrypted, {steps.destroyed} without secrets; {found.events}"
+        f" event(s); link {position.link.hex()}, of steps {position.step_link.hex()}"
     )
 
 
 def archive(config: Config, before: str | None) -> str:
-    """Move the hands of closed months into archives.
+    """Move the hands of closed months into archives. Steps stay where they are: they have none.
 
     Args:
         config: of the node.
@@ -61,7 +63,7 @@ def archive(config: Config, before: str | None) -> str:
     wanted_ns = None if before is None else retention.parse_month(before)
     with open_ledger(config) as ledger:
         now_ns = time.time_ns()
-        latest_ns = _boundary(ledger, now_ns, config.ledger.hot_for_ns)
+        latest_ns = _boundary(_last_hand(ledger), now_ns, config.ledger.hot_for_ns)
         if latest_ns is None:
             return "no hands, nothing to archive"
         latest = retention.month_of(latest_ns)
@@ -81,14 +83,16 @@ def archive(config: Config, before: str | None) -> str:
     if not done:
         return f"no hand before {retention.month_of(before_ns)} is hot, nothing to archive"
     files = "\n".join(f"  {archives.DIRECTORY_NAME}/{one.name}" for one in done)
+    # Steps are read again as long as their subject goes on, and hold a small part of the bytes.
     return (
         f"archived: hands {done[0].first} to {done[-1].last} of the ledger, in\n{files}\nThese"
-        f" files never change: copy them from {config.node.state_dir} to where the backups are"
+        f" files never change: copy them from {config.node.state_dir} to where the backups are."
+        " Matches, raffles and seed pairs stay in the ledger"
     )
 
 
 def destroy_secrets(config: Config, before: str) -> str:
-    """Destroy cards and seeds of archived hands that were drawn before a day.
+    """Destroy cards and seeds of archived hands, and secrets of steps, from before a day.
 
     Args:
         config: of the node.
@@ -103,12 +107,13 @@ def destroy_secrets(config: Config, before: str) -> str:
     before_ns = retention.parse_day(before)
     with open_ledger(config) as ledger:
         now_ns = time.time_ns()
-        latest_ns = _boundary(ledger, now_ns, config.ledger.secrets_for_ns)
+        lasts = [at for at in (_last_hand(ledger), _last_step(ledger)) if at is not None]
+        latest_ns = _boundary(max(lasts, default=None), now_ns, config.ledger.secrets_for_ns)
         if latest_ns is None:
-            return "no hands, nothing to destroy"
+            return "no hands and no steps, nothing to destroy"
         if before_ns > latest_ns:
             raise LedgerRefusedError(
-                f"secrets of hands before {before} may not be destroyed yet, secrets_for keeps"
+                f"secrets from before {before} may not be destroyed yet, secrets_for keeps"
                 f" them; expected at most {retention.day_of(latest_ns)}"
             )
         if ledger.maintain(lambda c, _: archives.has_closed(c, before_ns, now_ns)):
@@ -125,16 +130,43 @@ def destroy_secrets(config: Config, before: str) -> str:
                 )
             )
         )
+        steps = ledger.maintain(
+            lambda c, _: list(
+                step_destruction.destroy_steps_through(
+                    c,
+                    step_destruction.last_expired_step(c, before_ns, now_ns),
+                    at_ns=time.time_ns(),
+                )
+            )
+        )
         set_anchor(config, ledger)
-    if not done:
-        return f"no archived hand before {before} has secrets, nothing to destroy"
+    return _say_destroyed(before, done, steps)
+
+
+def _say_destroyed(before: str, done: Sequence[archives.Archive], steps: Sequence[int]) -> str:
+    if not (done or steps):
+        return f"no archived hand and no step before {before} has secrets, nothing to destroy"
+    parts = []
+    if done:
+        parts.append(
+            f"cards and seeds of the ledger's hands up to {done[-1].destroyed_through}, in"
+            f" {len(done)} archive(s), which have new names"
+        )
+    if steps:
+        parts.append(f"secrets of the ledger's steps up to {steps[-1]}")
     return (
-        f"destroyed: cards and seeds of the ledger's hands up to {done[-1].destroyed_through}, in"
-        f" {len(done)} archive(s), which have new names. Their ids stay spent. Backups and copies"
-        " of archives made before still hold them: remove those too"
+        f"destroyed: {'; '.join(parts)}. Their ids stay spent. Backups and copies of archives made"
+        " before still hold them: remove those too"
     )
 
 
-def _boundary(ledger: SqliteLedger, now_ns: int, kept_for_ns: int) -> int | None:
-    drawn_ns = ledger.maintain(lambda connection, _: archives.last_drawn_ns(connection))
-    return None if drawn_ns is None else retention.latest_boundary(now_ns, drawn_ns, kept_for_ns)
+def _last_hand(ledger: SqliteLedger) -> int | None:
+    return ledger.maintain(lambda connection, _: archives.last_drawn_ns(connection))
+
+
+def _last_step(ledger: SqliteLedger) -> int | None:
+    return ledger.maintain(lambda connection, _: step_destruction.last_step_ns(connection))
+
+
+def _boundary(last_ns: int | None, now_ns: int, kept_for_ns: int) -> int | None:
+    return None if last_ns is None else retention.latest_boundary(now_ns, last_ns, kept_for_ns)

@@ -2,7 +2,7 @@
 
 Checked of every hand: its number in the ledger, its link, its number at its table, its open hash,
 and that its spent id leads to it. Of all, or of every n-th: that its secrets decrypt and are
-authentic. Of the file: SQLite's own check; of archives: their digest.
+authentic. Of the file: SQLite's own check; of archives: their digest; of steps: step_inspection.py.
 """
 
 import sqlite3
@@ -15,7 +15,10 @@ from entropyd.ledger.archive_file import digest_of, read_rows
 from entropyd.ledger.archives import archives_of, hot_rows
 from entropyd.ledger.chain import EMPTY, next_link
 from entropyd.ledger.hand_rows import HandRows, hand_key
+from entropyd.ledger.secrets import SecretBox
 from entropyd.ledger.sqlite_file import quick_check
+from entropyd.ledger.step_inspection import StepInspection, inspect_steps
+from entropyd.ledger.step_rows import StepRows
 from entropyd.ledger.stored_row import StoredRow
 
 _SPENT = "SELECT hand_id FROM spent WHERE hand_key = ?"
@@ -36,6 +39,7 @@ class Inspection:
         destroyed: whose secrets were destroyed.
         events: all of them.
         tables: the next number of each, by tenant and name.
+        steps: what was checked of subjects and their steps.
     """
 
     hands: int = 0
@@ -44,10 +48,11 @@ class Inspection:
     destroyed: int = 0
     events: int = 0
     tables: dict[tuple[str, str], int] = field(default_factory=dict)
+    steps: StepInspection = field(default_factory=StepInspection)
 
 
 def inspect(
-    path: Path, connection: sqlite3.Connection, directory: Path, rows: HandRows, *, every: int
+    path: Path, connection: sqlite3.Connection, directory: Path, secrets: SecretBox, *, every: int
 ) -> Inspection:
     """Read the whole ledger, and return what was found to be as it should.
 
@@ -55,15 +60,15 @@ def inspect(
         path: the ledger's file.
         connection: to it; it is a ledger which nobody writes meanwhile.
         directory: where archives lie.
-        rows: decrypts.
-        every: decrypt each n-th hand, 1 for all.
+        secrets: decrypts.
+        every: decrypt each n-th hand and step, 1 for all.
 
     Raises:
         LedgerDamagedError: the first contradiction.
         LedgerUnavailableError: an archive is missing.
     """
     quick_check(path, connection)
-    found, link = Inspection(), EMPTY
+    rows, found, link = HandRows(secrets), Inspection(), EMPTY
     for row, destroyed in _history(connection, directory, found):
         found.hands += 1
         link = _follow(row, found, link)
@@ -77,6 +82,7 @@ def inspect(
             rows.read(row, row.tenant, row.hand, with_secrets=True)
             found.decrypted += 1
     _check_counts(connection, found)
+    found.steps = inspect_steps(connection, StepRows(secrets), every=every)
     return found
 
 

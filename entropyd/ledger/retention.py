@@ -1,8 +1,8 @@
 """When hands leave the hot ledger and when their secrets are destroyed: months, days and clocks.
 
 What is kept how long is told in wall time, and wall clocks jump. A boundary is therefore measured
-from the earlier of two clocks, now's and the last hand's: one that jumped ahead alone archives and
-destroys nothing too early. A clock that stands before the last hand is refused.
+from the earlier of two clocks, now's and the last record's: one that jumped ahead alone archives
+and destroys nothing too early. A clock that stands before the last record is refused.
 
 Pure: no files, no clock.
 """
@@ -51,11 +51,11 @@ def latest_boundary(now_ns: int, last_drawn_ns: int, kept_for_ns: int) -> int:
 
     Args:
         now_ns: wall clock.
-        last_drawn_ns: when the last hand says it was drawn.
+        last_drawn_ns: when the last hand, or the last step, says it was drawn.
         kept_for_ns: how long hands are kept.
 
     Raises:
-        LedgerRefusedError: the clock stands before the last hand.
+        LedgerRefusedError: the clock stands before it.
     """
     if now_ns + CLOCK_TOLERANCE_NS < last_drawn_ns:
         raise LedgerRefusedError(

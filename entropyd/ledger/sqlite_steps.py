@@ -236,8 +236,16 @@ def find_step(reader: sqlite3.Connection, owner: SubjectId, key: str) -> StoredS
 def find_steps(
     reader: sqlite3.Connection, owner: SubjectId, after: int, limit: int
 ) -> list[StoredStep]:
-    """Return rows of a subject's steps in the order of their numbers. Raises as `find_subject`."""
-    return _steps(reader, _FIND_STEPS, (*owner, after, limit))
+    """Return rows of a subject's steps in the order of their numbers.
+
+    Raises:
+        LedgerDamagedError: as `find_subject`, or a number is missing.
+    """
+    rows = _steps(reader, _FIND_STEPS, (*owner, after, limit))
+    for number, row in enumerate(rows, after + 1):
+        if row.number != number:
+            raise row_damaged(row.where, "number", f"is {row.number} and follows {number - 1}")
+    return rows
 
 
 def find_subjects(  # noqa: PLR0917  as in the contract

@@ -19,7 +19,9 @@ from entropyd.ledger.contract import Recorded
 from entropyd.ledger.secrets import SecretBox
 from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ledger.state_dir import StateDirectory
+from entropyd.ledger.subjects import StepRecorded, SubjectKind
 from tests.fakes.drafts import make_draft
+from tests.fakes.step_drafts import make_step
 
 MASTER_KEY = bytes(range(32))
 BATCH = 3
@@ -37,6 +39,45 @@ def commit_for_ever(directory: Path) -> None:
         hands = [f"h{start}-{batch}-{number}" for number in range(BATCH)]
         ledger.commit([make_draft(hand, table=f"t{number}") for number, hand in enumerate(hands)])
         os.write(1, f"{' '.join(hands)}\n".encode())
+
+
+def step_for_ever(directory: Path) -> None:
+    """Commit a step of each of three matches, and a hand, and name them as soon as confirmed."""
+    ledger = open_ledger(directory)
+    start = ledger.count()
+    for number in range(start, 100_000):
+        steps = [make_step(f"m{match}", expected=number, key=f"k{number}") for match in range(3)]
+        ledger.commit([*steps, make_draft(f"h{number}")])
+        os.write(1, f"{number}\n".encode())
+
+
+def fill_a_real_disk_with_steps(directory: Path) -> None:
+    """Commit steps on a file system of 1 MiB until it is full, then make room and go on."""
+    _mount_tmpfs(directory, "size=1m")
+    ledger = open_ledger(directory / "state")
+    confirmed = 0
+    while confirmed < 4000:
+        try:
+            ledger.commit([make_step(expected=confirmed, key=f"k{confirmed}")])
+        except LedgerUnavailableError as error:
+            print("refused", error, flush=True)
+            break
+        confirmed += 1
+    subject = ledger.subject(SubjectKind.MATCH, "room", "match-1")
+    assert subject is not None, "a stored subject, on a full disk"
+    # The refused step was written or not; a look-up says which.
+    assert subject.steps - confirmed in {0, 1}
+    _run("mount", "-o", "remount,size=16m", str(directory))
+    ledger.commit([])
+    subject = ledger.subject(SubjectKind.MATCH, "room", "match-1")
+    assert subject is not None
+    (outcome,) = ledger.commit([make_step(expected=subject.steps, key="afterwards")])
+    assert isinstance(outcome, StepRecorded)
+    steps = ledger.steps(SubjectKind.MATCH, "room", "match-1", 0, 5000)
+    assert [one.number for one in steps] == list(range(1, subject.steps + 2))
+    assert [one.key for one in steps[:confirmed]] == [f"k{n}" for n in range(confirmed)]
+    ledger.close()
+    print("whole", confirmed)
 
 
 def hold(directory: Path) -> None:
@@ -164,6 +205,8 @@ PROGRAMS: dict[str, Callable[[Path], None]] = {
     program.__name__: program
     for program in (
         commit_for_ever,
+        step_for_ever,
+        fill_a_real_disk_with_steps,
         hold,
         try_to_open,
         fill_a_real_disk,

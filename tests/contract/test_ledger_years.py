@@ -18,7 +18,6 @@ from entropyd.ledger import archives
 from entropyd.ledger.archive_file import read_rows
 from entropyd.ledger.contract import AlreadySpent, Event, EventKind, HandDraft, Recorded
 from entropyd.ledger.destruction import destroy_through, last_expired
-from entropyd.ledger.hand_rows import HandRows
 from entropyd.ledger.inspection import Inspection, inspect
 from entropyd.ledger.secrets import SecretBox
 from entropyd.ledger.sqlite import FILE_NAME, SqliteLedger
@@ -69,9 +68,8 @@ def destroy(ledger: SqliteLedger, last: int) -> list[archives.Archive]:
 
 
 def checked(ledger: SqliteLedger, every: int = 1) -> Inspection:
-    rows = HandRows(SecretBox(MASTER_KEY))
-    path = ledger._path
-    return ledger.maintain(lambda c, d: inspect(path, c, d, rows, every=every))
+    secrets, path = SecretBox(MASTER_KEY), ledger._path
+    return ledger.maintain(lambda c, d: inspect(path, c, d, secrets, every=every))
 
 
 def stored(ledger: SqliteLedger, number: int) -> HandDraft | None:

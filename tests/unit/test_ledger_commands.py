@@ -1,5 +1,7 @@
 """`entropyd ledger`: what the commands over the years print, refuse, and exit with."""
 
+import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -11,12 +13,15 @@ import pytest
 from entropyd import units
 from entropyd.cli import entropyd
 from entropyd.config import load
-from entropyd.daemon.ledger import open_ledger
+from entropyd.daemon.ledger import open_ledger, set_anchor
+from entropyd.errors import LedgerBehindAnchorError, SecretsDestroyedError
 from entropyd.ledger.anchor import read_anchor
 from entropyd.ledger.contract import EventKind
 from entropyd.ledger.retention import day_of, month_of
 from entropyd.ledger.state_dir import StateDirectory
+from entropyd.ledger.subjects import SubjectKind
 from tests.fakes.drafts import make_draft
+from tests.fakes.step_drafts import make_step
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -117,10 +122,81 @@ def test_secrets_are_destroyed_behind_the_archive_only(run, config, dealt):
     assert f"cards and seeds of the ledger's hands up to {expired}, in 1 archive(s)" in out
     assert "Backups and copies" in out
     again = run("destroy-secrets", "--before", day)
-    assert (0, f"no archived hand before {day} has secrets, nothing to destroy\n", "") == again
+    assert (
+        0,
+        f"no archived hand and no step before {day} has secrets, nothing to destroy\n",
+        "",
+    ) == again
     assert f"{DAYS - expired} decrypted, {expired} without secrets" in run("check")[1]
     with open_ledger(load(config)) as ledger:
         assert 1 == len(ledger.events(EventKind.SECRETS_DESTROYED))
+
+
+def test_secrets_of_steps_are_destroyed_without_an_archive(run, config):
+    """A match a day for a hundred days: what is older than the day goes, and the check says so."""
+    steps = [make_step(f"m{days}", at_ns=days_ago(days), key="k") for days in reversed(range(DAYS))]
+    with open_ledger(load(config)) as ledger:
+        ledger.commit(steps)
+    assert (0, "no hands, nothing to archive\n", "") == run("archive")
+    assert 65 == run("destroy-secrets", "--before", day_of(days_ago(79)))[0]
+    day = day_of(days_ago(80))
+    expired = closed_before(day)
+    code, out, err = run("destroy-secrets", "--before", day)
+    assert (0, "") == (code, err)
+    assert f"destroyed: secrets of the ledger's steps up to {expired}. Their ids stay" in out
+    assert "no step before" in run("destroy-secrets", "--before", day)[1]
+    checked = run("check")[1]
+    assert f"{DAYS} step(s) of {DAYS} match(es), raffles and seed pairs" in checked
+    assert f"{DAYS - expired} decrypted, {expired} without secrets; 1 event(s)" in checked
+    anchor = read_anchor(load(config).ledger.anchor or Path())
+    assert anchor is not None
+    assert DAYS == anchor.position.steps
+    with open_ledger(load(config)) as ledger:
+        with pytest.raises(SecretsDestroyedError):
+            ledger.step(SubjectKind.MATCH, "room", "m99", "k")
+        assert ledger.step(SubjectKind.MATCH, "room", "m3", "k") is not None
+
+
+def test_an_archive_leaves_steps_where_they_are_and_says_so(run, config, dealt):
+    with open_ledger(load(config)) as ledger:
+        ledger.commit([make_step(at_ns=days_ago(0))])
+    code, out, _ = run("archive")
+    assert 0 == code
+    assert "Matches, raffles and seed pairs stay in the ledger" in out
+    with open_ledger(load(config)) as ledger:
+        assert ledger.subject(SubjectKind.MATCH, "room", "match-1") is not None
+
+
+def test_a_backup_that_lost_steps_does_not_start_and_is_adopted_with_their_number(
+    run, config, dealt, tmp_path
+):
+    """The anchor saw them; hands and events are all there."""
+    loaded = load(config)
+    run("backup", str(tmp_path / "saved"))
+    with open_ledger(loaded) as ledger:
+        ledger.commit([make_step(), make_step()])
+        set_anchor(loaded, ledger)
+    (loaded.node.state_dir / "ledger.sqlite3").unlink()
+    code, out, _ = run("restore", str(tmp_path / "saved"))
+    assert 0 == code
+    missing = "ends with step 0 of its draws, its anchor saw step 2: 2 step(s) are missing"
+    assert f"but it {missing}" in out
+    with pytest.raises(LedgerBehindAnchorError, match=re.escape(missing)), open_ledger(loaded):
+        pass
+    assert 0 == run("adopt", "--reason", "the disk is gone")[0]
+    with open_ledger(loaded) as ledger:
+        [event] = ledger.events(EventKind.LEDGER_ADOPTED)
+    detail = json.loads(event.detail)
+    assert (0, 2) == (detail["ledger"]["steps"], detail["anchor"]["steps"])
+
+
+def test_a_ledger_with_steps_has_no_way_back(run, config, dealt):
+    with open_ledger(load(config)) as ledger:
+        ledger.commit([make_step()])
+    code, _, err = run("downgrade")
+    assert 65 == code
+    assert "holds 1 step(s) of matches, raffles or seed pairs" in err
+    assert 0 == run("check")[0]
 
 
 def test_a_clock_that_cannot_be_right_archives_and_destroys_nothing(run, dealt, monkeypatch):
@@ -152,7 +228,7 @@ def test_what_cannot_be_read_is_refused(run, dealt, arguments, says):
 
 def test_an_empty_ledger_has_nothing_to_do(run):
     assert (0, "no hands, nothing to archive\n", "") == run("archive")
-    assert (0, "no hands, nothing to destroy\n", "") == run(
+    assert (0, "no hands and no steps, nothing to destroy\n", "") == run(
         "destroy-secrets", "--before", "2026-01-01"
     )
     assert "sound. 0 hand(s) at 0 table(s)" in run("check")[1]
