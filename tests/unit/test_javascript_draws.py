@@ -7,6 +7,7 @@ changed, which has to be found, then cases that nobody picked.
 import copy
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,7 +121,8 @@ def test_a_changed_value_is_found_and_named(field, text):
 def test_what_is_not_refused_is_found(name, good):
     """Each list of refusals, with one that nothing is wrong with."""
     path = next(path for path in VECTORS if name in load(path))
-    content = {other: [] for other in load(path)} | {name: [{"reason": "none", **good}]}
+    content: dict[str, list[Any]] = {other: [] for other in load(path)}
+    content |= {name: [{"reason": "none", **good}]}
     code, lines = check("-", stdin=json.dumps(content))
     assert code == 1
     assert "DIFFERS in refused" in "\n".join(lines)
@@ -171,7 +173,9 @@ def daemon_result(case):
 
 def test_three_implementations_agree_on_100_draws():
     """The daemon, the naive reference and JavaScript, on draws that nobody picked."""
-    empty = {name: [] for name in load(ROOT / "docs/vectors/match_draws.json")}
+    empty: dict[str, list[Any]] = {
+        name: [] for name in load(ROOT / "docs/vectors/match_draws.json")
+    }
     cases = [
         make_draw_vectors.draw_case(f"fresh {i}", chosen_fields(Choices(f"draw {i}")))
         for i in range(100)
@@ -219,7 +223,7 @@ def test_two_implementations_agree_on_100_rounds():
     rounds = [chosen_round(number) for number in range(100)]
     games = {line for r in rounds for line in r["file"]["rules"].splitlines() if "data" not in line}
     assert {"game=blackjack", "machine=cascade", "profile=v1", "profile=v2"} <= games
-    content = {name: [] for name in load(ROOT / "docs/vectors/games.json")}
+    content: dict[str, list[Any]] = {name: [] for name in load(ROOT / "docs/vectors/games.json")}
     content |= {"data": load(ROOT / "docs/vectors/games.json")["data"], "rounds": rounds}
     code, lines = check("-", stdin=json.dumps(content))
     assert f"{count_results(content)} values checked, 0 differ" == lines[-1]
