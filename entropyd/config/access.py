@@ -46,6 +46,7 @@ class Role(StrEnum):
     """What a caller may do: exactly what some method asks for."""
 
     DEAL_ALL = "deal_all"
+    DRAW = "draw"
     CONTRIBUTE = "contribute"
     AUDIT = "audit"
     ADMIN = "admin"
@@ -96,7 +97,7 @@ Roles = Annotated[
     tuple[Annotated[Role, Field(strict=False)], ...],
     Field(
         strict=False,
-        description='a list of at least one of "deal_all", "contribute", "audit", "admin"',
+        description='a list of at least one of "deal_all", "draw", "contribute", "audit", "admin"',
     ),
     AfterValidator(_some_once),
 ]
@@ -169,7 +170,7 @@ class Listener(Table):
     )
     roles: Roles | None = Field(
         default=None,
-        description='a list of at least one of "deal_all", "contribute", "audit", "admin"',
+        description='a list of at least one of "deal_all", "draw", "contribute", "audit", "admin"',
     )
     tls: Tls | None = Field(
         default=None, description='a table { cert = "...", key = "...", client_ca = "..." }'
