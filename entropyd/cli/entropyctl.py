@@ -31,6 +31,7 @@ from entropyd.cli.options import (
     connect,
     make_room_for,
 )
+from entropyd.cli.people.commands import add_commands
 from entropyd.client import Deal, Refusal
 from entropyd.errors import ConfigError, RequestError
 from entropyd.v1 import entropy_service_pb2, types_pb2
@@ -44,6 +45,7 @@ app.callback(help=__doc__)(credentials.remember)
 
 selftest.add_command(app)
 verify.add_command(app)
+add_commands(app)
 
 
 @app.command()

@@ -1,0 +1,137 @@
+"""How something is drawn: here or by a daemon, under which ids, and what becomes of the answer.
+
+The options that all commands for people share stand here once: `with_options`
+gives a command those that it does not use itself.
+"""
+
+import datetime as dt
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from entropyd.cli.options import (
+    DEFAULT_CLAIM_KEY,
+    DEFAULT_TARGET,
+    AsJson,
+    ClaimKeyFile,
+    Target,
+    Timeout,
+    connect,
+)
+from entropyd.cli.people.told import Form
+from entropyd.client import Client, Large, SamplerName
+
+# 64 bits: of a thousand matches a day no two meet in a million years.
+_NAME_BYTES = 8
+
+Local = Annotated[
+    bool, typer.Option("--local", help="Draw here, without a daemon: nothing is recorded.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="The result alone, one value a line.")]
+MatchId = Annotated[
+    str | None,
+    typer.Option("--match", help="The match (of a raffle: the raffle); a new one if not given."),
+]
+DrawId = Annotated[
+    str, typer.Option("--id", help="The draw in its match; the same id gets the same draw again.")
+]
+Save = Annotated[
+    Path | None, typer.Option("--save", help="Write the proof file; it must not be there yet.")
+]
+Sampler = Annotated[SamplerName, typer.Option(help="The rule by which bits become numbers.")]
+LargeDraw = Annotated[
+    Large, typer.Option(help="Of a draw of very many seeds: refuse it, wait, or take one seed.")
+]
+
+
+@dataclass(frozen=True)
+class How:
+    """The options that all commands for people share.
+
+    Attributes:
+        local: draw here.
+        target, claim_key_file, timeout: how the daemon is asked.
+        match: id of the match; None for a new one.
+        id: of the draw in its match.
+        save: where the proof goes; None for nowhere.
+        sampler: the rule of the draw.
+        large: what is to be done with a draw of very many seeds.
+        as_json, quiet: how it is told.
+    """
+
+    local: Local = False
+    target: Target = DEFAULT_TARGET
+    match: MatchId = None
+    id: DrawId = "1"
+    save: Save = None
+    sampler: Sampler = SamplerName.MASKED
+    large: LargeDraw = Large.REFUSE
+    as_json: AsJson = False
+    quiet: Quiet = False
+    claim_key_file: ClaimKeyFile = DEFAULT_CLAIM_KEY
+    timeout: Timeout = 10.0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be done together."""
+        if self.as_json and self.quiet:
+            raise typer.BadParameter("--json and --quiet are two forms of one answer")
+        if self.local and (self.match is not None or self.save is not None):
+            raise typer.BadParameter("--local records nothing: it takes neither --match nor --save")
+        if self.save is not None and self.save.exists():
+            # Before anything is drawn.
+            raise typer.BadParameter(f"--save {self.save} is there already")
+
+    @property
+    def form(self) -> Form:
+        """How much is said."""
+        if self.as_json:
+            return Form.JSON
+        return Form.QUIET if self.quiet else Form.PEOPLE
+
+    @property
+    def match_id(self) -> str:
+        """The match that was given, or a new one's id."""
+        return self.match or new_match_id()
+
+    def connect(self) -> Client:
+        """Return a client of the daemon."""
+        return connect(self.target, self.claim_key_file)
+
+
+def new_match_id() -> str:
+    """Return an id that no match had: today's date, for people, and 64 random bits."""
+    today = dt.datetime.now(dt.UTC).date().isoformat()
+    return f"people/{today}-{os.urandom(_NAME_BYTES).hex()}"
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command whose last argument is `how: How` the options of How instead.
+
+    Typer reads options from a signature and has no way to share them.
+    """
+    shared = [
+        inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=option.default,
+            annotation=How.__annotations__[option.name],
+        )
+        for option in fields(How)
+    ]
+
+    @wraps(command)
+    def run(*arguments: Any, **given: Any) -> None:
+        how = How(**{option.name: given.pop(option.name) for option in fields(How)})
+        command(*arguments, **given, how=how)
+
+    signature = inspect.signature(command)
+    own = [parameter for name, parameter in signature.parameters.items() if name != "how"]
+    run.__signature__ = signature.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+    return run
