@@ -172,6 +172,12 @@ class RaffleSealedError(EntropydError):
     reason = "RAFFLE_SEALED"
 
 
+class RoundSpentError(EntropydError):
+    """The round was played with other rules; its id stays spent. Nothing was played."""
+
+    reason = "ROUND_SPENT"
+
+
 class NotFoundError(EntropydError):
     """What was asked for is not there."""
 
@@ -192,6 +198,18 @@ class RaffleNotFoundError(NotFoundError):
     """No such raffle was sealed here."""
 
     reason = "RAFFLE_NOT_FOUND"
+
+
+class PairNotFoundError(NotFoundError):
+    """The player has no line of seed pairs here, or not so many pairs."""
+
+    reason = "PAIR_NOT_FOUND"
+
+
+class RoundNotFoundError(NotFoundError):
+    """No such round was played here."""
+
+    reason = "ROUND_NOT_FOUND"
 
 
 class UnauthenticatedError(EntropydError):
