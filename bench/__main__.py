@@ -4,7 +4,17 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-from bench import closed_loop, decks, health, kernels, ledger_size, many, open_loop, start
+from bench import (
+    closed_loop,
+    decks,
+    health,
+    kernels,
+    ledger_size,
+    many,
+    open_loop,
+    rejections,
+    start,
+)
 from bench.report import Report
 
 ROWS: dict[str, Callable[..., None]] = {
@@ -16,6 +26,7 @@ ROWS: dict[str, Callable[..., None]] = {
     "decks": decks.run,
     "many": many.run,
     "open": open_loop.run,
+    "rejections": rejections.run,
 }
 
 
