@@ -370,7 +370,7 @@ class Daemon:
         config = found.config
         self._access.replace_clients(config.clients)
         configure(level=config.log.level, json=config.log.format == "json")
-        self._shuffles.set_patience(
+        self._shuffles.patience.set(
             max_hold_ns=config.gate.max_hold_ns,
             answer_before_deadline_ns=config.gate.answer_before_deadline_ns,
         )

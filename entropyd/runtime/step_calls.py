@@ -125,6 +125,10 @@ class StepCalls:
         """
         return await self._steps.outcomes(waiter, answer_by_ns)
 
+    def busy(self, text: str) -> EntropydError:
+        """Return what a caller is told whose time was over before its turn at something came."""
+        return self._steps.hold_error(text, None)
+
     def _require_room_to_gather(self, order: StepOrder) -> None:
         going_on = self._steps.draws.gathering(order.tenant)
         seeds = sum(waiter.seeds for waiter in going_on)

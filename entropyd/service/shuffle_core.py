@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Protocol
 
-from entropyd.errors import HandNotFoundError, RequestError
+from entropyd.errors import HandNotFoundError
 from entropyd.hands.binding import hand_binding
 from entropyd.hands.claim import claim_digest
 from entropyd.hands.rules import rules_hash
@@ -22,6 +22,7 @@ from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.orders import judge
 from entropyd.service.identity import Call, Role
 from entropyd.service.orders import batch_orders, check_count, order_of
+from entropyd.service.patience import Patience
 from entropyd.service.shuffle_stream import ShuffleStream
 from entropyd.service.wire import batch_response, get_response, response
 from entropyd.v1 import shuffle_service_pb2
@@ -39,7 +40,11 @@ class EventStore(Protocol):
 
 
 class ShuffleCore:
-    """Deals whole decks."""
+    """Deals whole decks.
+
+    Attributes:
+        patience: how long its calls wait, and those of the cores that share it.
+    """
 
     def __init__(
         self,
@@ -63,21 +68,18 @@ class ShuffleCore:
         """
         self._dealer = dealer
         self._events = events
-        self._clock_ns = clock_ns
         self._wall_ns = wall_ns
-        self._max_hold_ns = max_hold_ns
-        self._answer_before_ns = answer_before_deadline_ns
-
-    def set_patience(self, *, max_hold_ns: int, answer_before_deadline_ns: int) -> None:
-        """Take other limits for calls to come; what waits already keeps its own."""
-        self._max_hold_ns = max_hold_ns
-        self._answer_before_ns = answer_before_deadline_ns
+        self.patience = Patience(
+            clock_ns,
+            max_hold_ns=max_hold_ns,
+            answer_before_deadline_ns=answer_before_deadline_ns,
+        )
 
     async def shuffle(self, request: shuffle_service_pb2.ShuffleRequest, call: Call) -> bytes:
         """Answer `Shuffle`. See the proto for what it raises."""
         call.identity.require(Role.DEAL_ALL)
         order = order_of(request, call.identity.tenant)
-        dealt = await self._dealer.deal(order, answer_by_ns=self._answer_by_ns(call))
+        dealt = await self._dealer.deal(order, answer_by_ns=self.patience.answer_by_ns(call))
         return response(dealt)
 
     async def batch_shuffle(
@@ -86,7 +88,7 @@ class ShuffleCore:
         """Answer `BatchShuffle`. Others have their turn between parts of the work."""
         call.identity.require(Role.DEAL_ALL)
         check_count(request.hands)
-        answer_by_ns = self._answer_by_ns(call)
+        answer_by_ns = self.patience.answer_by_ns(call)
         orders = []
         for order in batch_orders(request.hands, call.identity.tenant):
             orders.append(order)
@@ -105,7 +107,7 @@ class ShuffleCore:
         """Answer `StreamShuffles`. See the proto for what it raises."""
         call.identity.require(Role.DEAL_ALL)
         stream = ShuffleStream(
-            self._dealer, call.identity.tenant, lambda: self._stream_answer_by_ns(call)
+            self._dealer, call.identity.tenant, lambda: self.patience.of_stream(call)
         )
         async with aclosing(stream.answers(requests)) as answers:
             async for answer in answers:
@@ -141,35 +143,3 @@ class ShuffleCore:
             )
         )
         return get_response(record)
-
-    def _stream_answer_by_ns(self, call: Call) -> int:
-        """Return when a hand of a stream that is read now is told to come back.
-
-        A stream needs no deadline: each of its hands is answered within the limit. Where it has
-        one, hands that come too near to its end are told so at once.
-        """
-        limit_ns = self._clock_ns() + self._max_hold_ns
-        if call.deadline_ns is None:
-            return limit_ns
-        return min(call.deadline_ns - self._answer_before_ns, limit_ns)
-
-    def _answer_by_ns(self, call: Call) -> int:
-        """Return when a waiting call is told to come back: before its deadline, or at the limit.
-
-        Raises:
-            RequestError: there is no deadline, or too little time to answer in.
-        """
-        now_ns = self._clock_ns()
-        if call.deadline_ns is None:
-            raise RequestError(
-                "deadline", "there is none; set one, 10 s is a good value, so that no call hangs"
-            )
-        answer_by_ns = call.deadline_ns - self._answer_before_ns
-        if answer_by_ns <= now_ns:
-            left_ms = max(0, call.deadline_ns - now_ns) // 1_000_000
-            raise RequestError(
-                "deadline",
-                f"{left_ms} ms are left; expected more than"
-                f" {self._answer_before_ns // 1_000_000} ms, 10 s is a good value",
-            )
-        return min(answer_by_ns, now_ns + self._max_hold_ns)

@@ -1,0 +1,43 @@
+"""Recorded draws as the messages that are answered with them."""
+
+from entropyd.ledger.subjects import StepRecord
+from entropyd.service.draw_records import DrawRecord
+from entropyd.v1 import draw_service_pb2 as pb
+from entropyd.v1 import types_pb2
+
+
+def recorded_draw(match: str, step: StepRecord, record: DrawRecord) -> pb.RecordedDraw:
+    """Return a draw of a match as it was recorded."""
+    rules = record.rules
+    numbers = rules.decode_result(record.result)
+    wide = rules.number_bytes > 4
+    return pb.RecordedDraw(
+        key=pb.DrawKey(match=match, draw=step.key),
+        number=step.number,
+        rules=rules.encode().decode("ascii"),
+        values=numbers if wide else (),
+        items=() if wide else numbers,
+        labels=record.labels,
+        left=record.left,
+        commitment=record.commitment,
+        result_root=record.result_root,
+        provenance=types_pb2.Provenance.FromString(record.provenance),
+    )
+
+
+def opening(record: DrawRecord) -> pb.DrawOpening:
+    """Return what a draw was made from."""
+    return pb.DrawOpening(seeds=record.seeds, blinding=record.blinding, salt_key=record.salt_key)
+
+
+def summary(match: str, step: StepRecord, record: DrawRecord) -> pb.DrawSummary:
+    """Return a draw without what came of it."""
+    told = pb.DrawSummary(
+        key=pb.DrawKey(match=match, draw=step.key),
+        number=step.number,
+        rules=record.rules.encode().decode("ascii"),
+        commitment=record.commitment,
+        result_root=record.result_root,
+    )
+    told.drawn_at.FromNanoseconds(step.at_ns)
+    return told

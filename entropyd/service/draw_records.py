@@ -1,0 +1,165 @@
+"""A draw as a step of its match, and the match after it: their bytes, and back.
+
+In the clear stand the hashes, where the bits came from, and rules that tell
+nothing of a result. The counts of a bag tell what earlier draws took: they are
+kept encrypted, like results and seeds, and like the names that a caller gave.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from entropyd.errors import LedgerDamagedError
+from entropyd.games import draw_rules
+from entropyd.games.bags import BagRules, BagState
+from entropyd.games.draw_kind import DrawRules
+from entropyd.ledger.subjects import StepRecord, Subject
+from entropyd.rbg.construction import SEED_BYTES
+from entropyd.service.packed import (
+    pack,
+    pack_counts,
+    pack_texts,
+    unpack,
+    unpack_counts,
+    unpack_texts,
+)
+
+DRAW_STEP = "draw"
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRecord:
+    """What is kept of a draw.
+
+    Attributes:
+        rules: its rules.
+        commitment, result_root: C and D.
+        provenance: as answered.
+        result: as committed.
+        labels: of the list, or of the kinds of a bag; empty where none were given.
+        returns: kinds that were put back into the bag before it.
+        left: tiles in the bag after it; 0 for other kinds.
+        seeds, blinding, salt_key: S_0, S_1, ..., r and K.
+    """
+
+    rules: DrawRules
+    commitment: bytes
+    result_root: bytes
+    provenance: bytes
+    result: bytes = field(repr=False)
+    labels: tuple[str, ...] = field(repr=False)
+    returns: tuple[int, ...] = field(repr=False)
+    left: int = field(repr=False)
+    seeds: tuple[bytes, ...] = field(repr=False)
+    blinding: bytes = field(repr=False)
+    salt_key: bytes = field(repr=False)
+
+    @property
+    def public(self) -> bytes:
+        """What is kept in the clear."""
+        rules = b"" if isinstance(self.rules, BagRules) else self.rules.encode()
+        return pack(rules, self.commitment, self.result_root, self.provenance)
+
+    @property
+    def secret(self) -> bytes:
+        """What is kept encrypted."""
+        rules = self.rules.encode() if isinstance(self.rules, BagRules) else b""
+        return pack(
+            rules,
+            self.result,
+            pack_texts(self.labels),
+            pack_counts(self.returns),
+            pack_counts((self.left,)),
+            b"".join(self.seeds),
+            self.blinding,
+            self.salt_key,
+        )
+
+
+def read_draw(step: StepRecord) -> DrawRecord:
+    """Return what a step kept.
+
+    Raises:
+        LedgerDamagedError: it kept something else.
+    """
+    what = f"draw {step.key!r}"
+    try:
+        clear_rules, commitment, result_root, provenance = unpack(step.public, what)
+        rules, result, labels, returns, left, seeds, blinding, salt_key = unpack(step.secret, what)
+    except ValueError as error:
+        raise LedgerDamagedError(f"{what}: has other fields than a draw") from error
+    return DrawRecord(
+        rules=draw_rules.decode(clear_rules or rules),
+        commitment=commitment,
+        result_root=result_root,
+        provenance=provenance,
+        result=result,
+        labels=unpack_texts(labels, what),
+        returns=unpack_counts(returns),
+        left=sum(unpack_counts(left)),
+        seeds=tuple(seeds[at : at + SEED_BYTES] for at in range(0, len(seeds), SEED_BYTES)),
+        blinding=blinding,
+        salt_key=salt_key,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bag:
+    """A bag of a match.
+
+    Attributes:
+        state: what is in it, and what was at first.
+        labels: of its kinds.
+    """
+
+    state: BagState
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchState:
+    """A match after its last draw.
+
+    Attributes:
+        claim_digest: whose it is.
+        steps: how many draws it has.
+        bags: its bags by their ids.
+    """
+
+    claim_digest: bytes = field(repr=False)
+    steps: int = 0
+    bags: Mapping[str, Bag] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+    @property
+    def secret(self) -> bytes:
+        """The bags, which are kept encrypted."""
+        return pack(
+            *[
+                pack(
+                    name.encode("ascii"),
+                    bag.state.tiles.encode("ascii"),
+                    pack_counts(bag.state.first),
+                    pack_counts(bag.state.left),
+                    pack_texts(bag.labels),
+                )
+                for name, bag in self.bags.items()
+            ]
+        )
+
+
+def read_match(subject: Subject) -> MatchState:
+    """Return a match as its last step left it.
+
+    Raises:
+        LedgerDamagedError: the snapshot is none of a match.
+    """
+    what = f"match {subject.name!r}"
+    bags: dict[str, Bag] = {}
+    for packed in unpack(subject.state_secret, what):
+        try:
+            name, tiles, first, left, labels = unpack(packed, what)
+        except ValueError as error:
+            raise LedgerDamagedError(f"{what}: has other fields than a bag") from error
+        state = BagState(tiles.decode("ascii"), unpack_counts(first), unpack_counts(left))
+        bags[name.decode("ascii")] = Bag(state, unpack_texts(labels, what))
+    return MatchState(subject.state, subject.steps, MappingProxyType(bags))
