@@ -1,4 +1,4 @@
-"""/metrics, /healthz and /readyz for this machine, on a thread of its own.
+"""/metrics, /healthz, /readyz and /verify for this machine, on a thread of its own.
 
 It shares nothing with the event loop but the callables it is given, so it can
 say that the loop hangs. It answers GET and HEAD, reads no body, serves few
@@ -7,6 +7,8 @@ the loopback alone.
 
 /healthz: the process does its work; if not, restart it.
 /readyz: a draw asked for now could be dealt; if not, the text says what is missing.
+/verify: the page on which a player checks a draw, for a web server to hand on; it asks this daemon
+nothing. /verify.sha256: its hash, in the form that `sha256sum --check` reads.
 """
 
 import contextlib
@@ -24,6 +26,7 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from entropyd.config import TcpEndpoint
 from entropyd.errors import ConfigError, InternalError
 from entropyd.ops.logs import get_logger
+from entropyd.web import PAGE, page, page_hash, page_policy
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -40,6 +43,14 @@ POLL_S = 0.05
 MAX_HEARTBEAT_AGE_S = 5.0
 
 TEXT = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
+# The page is one file, which changes with the daemon alone and is asked for seldom. `no-store`: who
+# compares hashes compares the page of now, and no cache on the way keeps one that knows less.
+PAGE_HEADERS = (
+    ("Cache-Control", "no-store"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+)
 
 # Says what is wrong in a few words, or None. Called from the server's threads.
 Probe = Callable[[], str | None]
@@ -107,7 +118,7 @@ class OpsServer:
 
 
 def make_app(registry: CollectorRegistry, *, alive: Probe, ready: Probe) -> "WSGIApplication":
-    """Return the three pages as a WSGI application."""
+    """Return the pages as a WSGI application."""
     metrics = make_wsgi_app(registry)
 
     def app(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
@@ -121,8 +132,12 @@ def make_app(registry: CollectorRegistry, *, alive: Probe, ready: Probe) -> "WSG
                 return _answer_probe(environ, start_response, alive())
             case "/readyz":
                 return _answer_probe(environ, start_response, alive() or ready())
+            case "/verify" | "/verify.sha256":
+                return _answer_page(environ, start_response)
             case _:
-                text = "not found; there are /metrics, /healthz and /readyz"
+                text = (
+                    "not found; there are /metrics, /healthz, /readyz, /verify and /verify.sha256"
+                )
                 return _answer(environ, start_response, "404 Not Found", text)
 
     return app
@@ -134,6 +149,15 @@ def _answer_probe(
     if wrong is None:
         return _answer(environ, start_response, "200 OK", "ok")
     return _answer(environ, start_response, "503 Service Unavailable", wrong)
+
+
+def _answer_page(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+    if environ["PATH_INFO"] == "/verify":
+        body, kind = page(), [("Content-Type", HTML), ("Content-Security-Policy", page_policy())]
+    else:
+        body, kind = f"{page_hash()}  {PAGE}\n".encode(), [("Content-Type", TEXT)]
+    start_response("200 OK", [*kind, ("Content-Length", str(len(body))), *PAGE_HEADERS])
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
 
 def _answer(

@@ -1,6 +1,7 @@
 """The daemon's own pages, over real sockets."""
 
 import gzip
+import hashlib
 import http.client
 import socket
 import threading
@@ -13,6 +14,7 @@ from entropyd.config import TcpEndpoint
 from entropyd.errors import ConfigError, InternalError
 from entropyd.ops import http as ops_http
 from entropyd.ops.http import MAX_CONNECTIONS, MAX_HEARTBEAT_AGE_S, Heartbeat, OpsServer
+from entropyd.web import page
 
 
 class State:
@@ -85,7 +87,29 @@ def test_a_hanging_loop_is_dead_and_not_ready(server, state):
         assert (status, body) == (503, b"the event loop has not turned for 9.0 s\n")
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics/", "/metricsx", "/debug/pprof"])
+def test_the_page_is_served_with_its_policy(server):
+    """As it is on disk; no site may frame it, and no browser take it for anything else."""
+    status, headers, body = ask(server, "/verify")
+    assert (status, body) == (200, page())
+    assert "text/html; charset=utf-8" == headers["Content-Type"]
+    assert "nosniff" == headers["X-Content-Type-Options"]
+    assert "no-store" == headers["Cache-Control"]
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert policy.endswith("frame-ancestors 'none'")
+    assert "unsafe" not in policy
+
+
+def test_the_hash_of_the_page_is_served(server):
+    """A line that sha256sum reads."""
+    status, _, body = ask(server, "/verify.sha256")
+    digest = hashlib.sha256(ask(server, "/verify")[2]).hexdigest()
+    assert (status, body) == (200, f"{digest}  verify.html\n".encode())
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/verify/", "/verify.html", "/metrics/", "/metricsx", "/debug/pprof"]
+)
 def test_there_is_nothing_else(server, path):
     status, _, body = ask(server, path)
     assert status == 404
@@ -99,7 +123,7 @@ def test_only_get_and_head_are_answered(server, method, path):
     assert (status, headers["Allow"]) == (405, "GET, HEAD")
 
 
-@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/nothing"])
+@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/verify", "/nothing"])
 def test_head_has_the_status_and_no_body(server, path):
     status, headers, _ = ask(server, path)
     head_status, head_headers, body = ask(server, path, method="HEAD")

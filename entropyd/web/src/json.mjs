@@ -1,0 +1,61 @@
+// JSON from strangers, read so that one text has one meaning, or refused by name.
+//
+// JSON.parse takes the last of two equal names and any number, which another reader may not. Both
+// are refused here before anything is looked up. Spec: docs/protocol.md, "Files"; RFC 7493.
+
+import { Refusal, insist } from './refusal.mjs';
+
+// Ten times the largest raffle: 100,000 entries in 1 MiB, whose escapes make six bytes of one.
+export const MAX_BYTES = 32 * 2 ** 20;
+// The file, its outcome, the wins of all grids, those of one grid, a symbol with its cells.
+const MAX_DEPTH = 5;
+
+// A string, a bracket, a comma, or anything else up to the next of these.
+const TOKEN = /"(?:[^"\\]|\\.)*"?|[[\]{},:]|[^"[\]{},:\s]+/gs;
+const WHOLE_NUMBER = /^(?:0|-?[1-9][0-9]{0,15})$/;
+
+/** The object that a text holds. */
+export function parseObject(text) {
+  insist(text.trim() !== '', 'empty');
+  insist(text.length <= MAX_BYTES, 'large', '', MAX_BYTES);
+  let value;
+  try {
+    checkTokens(text);
+    value = JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new Refusal('json', '', error.message);
+    throw error;
+  }
+  insist(isObject(value), 'object');
+  return value;
+}
+
+/** Depth, names that stand twice, and numbers that not every reader has exactly. */
+function checkTokens(text) {
+  const open = []; // for each bracket the names seen in it, null for a list
+  let before = '';
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') {
+      open.push(token === '{' ? new Set() : null);
+      insist(open.length <= MAX_DEPTH, 'deep', '', MAX_DEPTH);
+    } else if (token === '}' || token === ']') open.pop();
+    else if (token[0] === '"' && (before === '{' || before === ',')) noteName(open.at(-1), token);
+    else if (/[-0-9]/.test(token[0])) checkNumber(token);
+    before = token;
+  }
+}
+
+function noteName(names, token) {
+  if (!(names instanceof Set)) return; // an item of a list
+  const name = JSON.parse(token);
+  insist(!names.has(name), 'twice', name.slice(0, 40));
+  names.add(name);
+}
+
+function checkNumber(token) {
+  const safe = WHOLE_NUMBER.test(token) && Number.isSafeInteger(Number(token));
+  insist(safe, 'number', token.slice(0, 20));
+}
+
+export const isObject = (value) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,209 @@
+// A file of a verifier, from its text to a report: what was compared, what was not, and why it may
+// differ. Spec: docs/protocol.md, 16.8, 17.3, 18.6 and "Files".
+//
+// A report says `match` only where at least one comparison was made and all of them agree.
+
+import { hex } from './bytes.mjs';
+import { explainDraw } from './causes_draw.mjs';
+import { explainRound } from './causes_round.mjs';
+import { checkDraw, compared, comparedLists, readDraw, readLabels } from './draw.mjs';
+import { Fields, isDecimal } from './fields.mjs';
+import { parseObject } from './json.mjs';
+import { checkSeries } from './match.mjs';
+import { isClientSeed, isServerSeed, serverHash } from './pair.mjs';
+import { checkEntries, entriesHash } from './raffle.mjs';
+import { insist } from './refusal.mjs';
+import { outcomeText, parseRoundRules, playRound } from './round.mjs';
+
+const MOST_DRAWS = 10_000;
+
+/** The report of a file. `kept` is a hash that the reader had from before, or the empty text. */
+export async function verifyText(text, kept = '') {
+  const fields = new Fields(parseObject(text));
+  const kind = fields.text('entropyd');
+  const verify = VERIFIERS[kind];
+  insist(Object.hasOwn(VERIFIERS, kind), 'kind', kind.slice(0, 40));
+  const report = await verify(fields);
+  if (kept !== '') report.checks.push(keptAmong(kept, report.published));
+  return { ...report, kind, verdict: verdictOf(report) };
+}
+
+/** A hash that somebody kept must be one of those that the file's checks were made against. */
+function keptAmong(kept, published) {
+  const found = published.includes(kept.trim().toLowerCase());
+  return { id: 'kept', ok: found, shown: kept, computed: found ? kept : published.join(' ') };
+}
+
+const allChecks = (report) => [
+  ...report.checks, ...(report.parts ?? []).flatMap((part) => part.checks),
+];
+
+function verdictOf(report) {
+  const checks = allChecks(report);
+  if (checks.length === 0) return 'computed';
+  return checks.every(({ ok }) => ok) ? 'match' : 'mismatch';
+}
+
+async function verifyDraw(fields) {
+  const ids = { tenant: fields.id('tenant'), match: fields.id('match'), draw: fields.id('draw') };
+  const part = await checkedPart(readPart(fields, ids));
+  return {
+    checks: [], parts: [part], published: [hex(part.read.commitment)],
+    limits: limitsOf([part], ['once', 'source', 'before']),
+  };
+}
+
+/** One draw of a file, read whole before anything is computed. */
+function readPart(fields, ids) {
+  const number = fields.number('number', 1, Number.MAX_SAFE_INTEGER);
+  const read = readDraw(fields, ids);
+  insist(read.rules.kind !== 'raffle', 'raffle', fields.at('rules'));
+  const labels = readLabels(fields, read.rules);
+  fields.finish();
+  return { number, labels, read };
+}
+
+async function checkedPart({ number, labels, read }) {
+  const checked = await checkDraw(read, labels);
+  const causes = checked.checks.every(({ ok }) => ok) ? [] : await explainDraw(read, checked);
+  return { number, name: read.draw, read, ...checked, causes };
+}
+
+async function verifyMatch(fields) {
+  const [tenant, match] = [fields.id('tenant'), fields.id('match')];
+  const objects = fields.list('draws');
+  fields.finish();
+  insist(objects.length >= 1 && objects.length <= MOST_DRAWS, 'count', 'draws', `1 … ${MOST_DRAWS}`);
+  const reads = objects.map((object, i) => {
+    const draw = new Fields(object, `draws[${i}]`);
+    return readPart(draw, { tenant, match, draw: draw.id('draw') });
+  });
+  const series = checkSeries(reads.map(({ number, read }) => ({ ...read, number })));
+  const parts = [];
+  for (const read of reads) parts.push(await checkedPart(read));
+  return {
+    checks: series, parts, published: parts.map((part) => hex(part.read.commitment)),
+    limits: limitsOf(parts, ['once', 'last', 'source', 'before']),
+  };
+}
+
+/** What cannot be checked, for draws that were made so. */
+const limitsOf = (parts, limits) =>
+  parts.some((part) => part.rules.computational) ? [...limits, 'computational'] : limits;
+
+async function verifyRaffle(fields) {
+  const ids = { tenant: fields.id('tenant'), match: fields.id('raffle'), draw: 'raffle' };
+  const entries = fields.texts('entries');
+  const bytes = checkEntries(entries, 'entries');
+  const shownHash = hex(fields.bytes('entries_hash', 32));
+  const read = readDraw(fields, ids);
+  const shown = [...fields.texts('winners'), null, ...fields.texts('alternates')];
+  fields.finish();
+  const { rules } = read;
+  insist(rules.kind === 'raffle', 'rules.value', 'kind');
+  insist(rules.n === entries.length, 'count', 'entries', rules.n);
+  const computedHash = hex(await entriesHash(bytes));
+  const part = await checkedPart({ number: 1, labels: entries, read });
+  const drawn = part.result.map((item) => entries[Number(item)]);
+  const named = [...drawn.slice(0, rules.winners), null, ...drawn.slice(rules.winners)];
+  part.checks.unshift(
+    compared('entries', shownHash, computedHash), compared('entries_rule', rules.entries, computedHash),
+  );
+  part.checks.push(comparedLists('winners', shown.map(mark), named.map(mark)));
+  return {
+    checks: [], parts: [part], published: [shownHash, hex(read.commitment)],
+    limits: limitsOf([part], ['published', 'other_raffles', 'once', 'source']),
+  };
+}
+
+/** null stands between winners and alternates: no entry is empty. */
+const mark = (entry) => entry ?? '|';
+
+/** A round's file. Its causes are those of a typed round, because they are the same mistakes. */
+async function verifyRoundFile(fields) {
+  const rules = await parseRoundRules(fields.text('rules'));
+  const seed = fields.text('server_seed');
+  const hash = hex(fields.bytes('server_hash', 32));
+  const clientSeed = fields.text('client_seed');
+  const nonce = fields.text('nonce');
+  const outcome = readOutcome(fields);
+  fields.finish();
+  return verifyRound({ rules, seed, hash, clientSeed, nonce, shown: { outcome } });
+}
+
+function readOutcome(fields) {
+  const outcome = fields.raw('outcome');
+  new Fields(outcome, 'outcome'); // refuses what is no object
+  return outcome;
+}
+
+/**
+ * Compares a round with what was shown of it. `hash` may be empty and `shown` null: then there is
+ * nothing to compare and the outcome alone is computed.
+ */
+export async function verifyRound({ rules, seed, hash, clientSeed, nonce, shown, accepts = [] }) {
+  const inputs = { seed, clientSeed, nonce };
+  const typed = { rules, ...inputs, hash, shown };
+  await checkInputs(typed);
+  const { outcome, trace } = await playRound(rules, inputs);
+  const checks = [];
+  if (hash !== '') checks.push(await comparedHash(rules, seed, hash, accepts));
+  if (shown !== null) checks.push(comparedOutcome(rules, shown, outcome));
+  const failed = checks.some(({ ok }) => !ok);
+  return {
+    checks, round: { rules, inputs, outcome, trace, hash: await serverHash(rules.profile, seed) },
+    causes: failed ? await explainRound(typed) : [], published: hash === '' ? [] : [hash],
+    limits: ['hash_before', 'nonces', 'source', 'one_seed', ...(rules.profile === 'v1' ? ['v1'] : [])],
+  };
+}
+
+/** Refuses what cannot be computed with; the refusal carries what would have been right. */
+async function checkInputs(typed) {
+  try {
+    insist(isServerSeed(typed.seed), 'server_seed', 'server_seed');
+    insist(isClientSeed(typed.clientSeed), 'client_seed', 'client_seed');
+    insist(isDecimal(typed.nonce), 'type.decimal', 'nonce');
+  } catch (error) {
+    const nothing = typed.hash === '' && typed.shown === null;
+    error.causes = nothing ? [] : await explainRound(typed);
+    throw error;
+  }
+}
+
+/** `accepts` names other hashes of the seed that were published beside the profile's own. */
+async function comparedHash(rules, seed, hash, accepts) {
+  const computed = await serverHash(rules.profile, seed);
+  for (const name of accepts) {
+    const other = await serverHash(name, seed);
+    if (hash === other) return { ...compared('server_hash', hash, other), note: name };
+  }
+  return compared('server_hash', hash, computed);
+}
+
+export function comparedOutcome(rules, shown, outcome) {
+  if (shown.words !== undefined) return comparedLists('outcome', shown.words, shown.of(rules, outcome));
+  const same = outcomeText(rules, shown.outcome) === outcomeText(rules, outcome)
+    && sameMembers(shown.outcome, outcome);
+  return { id: 'outcome', ok: same, shown: cut(shown.outcome), computed: same ? '' : cut(outcome) };
+}
+
+/** An outcome for a look at it; it is compared whole. */
+function cut(outcome) {
+  const text = JSON.stringify(outcome);
+  return text.length > 400 ? `${text.slice(0, 400)} …` : text;
+}
+
+const sameMembers = (a, b) => Object.keys(a).sort().join() === Object.keys(b).sort().join();
+
+const VERIFIERS = {
+  'draw/v1': verifyDraw,
+  'match/v1': verifyMatch,
+  'raffle/v1': verifyRaffle,
+  'round/v1': verifyRoundFile,
+};
+
+/** A typed round: the same, from a form. Verdict `computed` where nothing was there to compare. */
+export async function verifyTyped(round) {
+  const report = await verifyRound(round);
+  return { ...report, kind: 'round/v1', verdict: verdictOf(report) };
+}

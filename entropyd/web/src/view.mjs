@@ -1,0 +1,107 @@
+// A report on the page: the verdict in words, the comparisons, the reasons, the limits, the steps.
+
+import { byId, el, paged } from './dom.mjs';
+import { drawOutcome, roundOutcome } from './outcome.mjs';
+import { code, drawSteps, roundSteps, says } from './steps.mjs';
+import { t } from './texts.mjs';
+
+const MARKS = { match: '✓', mismatch: '✗', computed: '=', refused: '!', failed: '!' };
+
+/** The live region speaks this, so it is one sentence or two and changes once for each check. */
+export function showVerdict(verdict, said) {
+  const box = byId('verdict');
+  box.className = `verdict ${verdict}`;
+  box.replaceChildren(
+    el('span', { class: 'mark', 'aria-hidden': 'true' }, MARKS[verdict]),
+    el('p', {}, el('strong', {}, t(`verdict.${verdict}`)), ' ', said),
+  );
+}
+
+export function showBusy() {
+  const box = byId('verdict');
+  box.className = 'verdict';
+  box.replaceChildren(el('p', {}, t('busy')));
+  byId('report').replaceChildren();
+}
+
+export function showNothing() {
+  byId('verdict').className = 'verdict';
+  byId('verdict').replaceChildren(el('p', {}, t('result.none')));
+  byId('report').replaceChildren();
+}
+
+export function showReport(report) {
+  showVerdict(report.verdict, `${t(`kind.${report.kind}`)}. ${t(`said.${report.verdict}`)}`);
+  const { checks, round, causes } = report;
+  byId('report').replaceChildren(
+    ...section(causes, checks),
+    ...(round === undefined ? [] : [
+      el('h3', {}, t('outcome')), ...roundOutcome(round), roundSteps(round),
+    ]),
+    ...(report.parts === undefined ? [] : partsOf(report.parts)),
+    el('h3', {}, t('limits')),
+    el('ul', {}, report.limits.map((limit) => el('li', {}, t(`limit.${limit}`)))),
+  );
+}
+
+export function showRefusal(refusal) {
+  showVerdict('refused', refusalText(refusal));
+  byId('report').replaceChildren(...causeList(refusal.causes ?? []));
+}
+
+export function showFailure() {
+  showVerdict('failed', '');
+  byId('report').replaceChildren();
+}
+
+function refusalText({ code: name, field, limit }) {
+  const text = t(`refusal.${name}`, { limit });
+  return field === '' ? text : `${text} ${t('refusal.at', { field })}`;
+}
+
+function section(causes, checks) {
+  if (checks.length === 0) return causeList(causes ?? []);
+  return [...causeList(causes ?? []), el('h3', {}, t('comparisons')), checkList(checks)];
+}
+
+function causeList(causes) {
+  if (causes.length === 0) return [];
+  const text = ({ code: name, and, chance }) => {
+    const cause = t(`cause.${name}`);
+    return [and ? t('cause.and', { cause }) : cause, ...(chance ? [` ${t('cause.chance')}`] : [])];
+  };
+  return [
+    el('h3', {}, t('causes')),
+    el('ul', { class: 'causes' }, causes.map((cause) => el('li', {}, text(cause)))),
+  ];
+}
+
+const checkList = (checks) => el('ul', { class: 'checks' }, checks.map(oneCheck));
+
+function oneCheck({ id, name, ok, shown, computed, note, at }) {
+  const values = ok
+    ? [valueOf('', shown)]
+    : [valueOf(t('shown'), shown), valueOf(t('computed'), computed)];
+  return el('li', { class: ok ? 'ok' : 'bad' },
+    el('p', {}, el('span', { class: 'mark', 'aria-hidden': 'true' }, ok ? '✓' : '✗'),
+      ` ${t(`check.${id}`, { name })}: `, el('strong', {}, t(ok ? 'ok' : 'bad')),
+      ok || at === undefined || at === null ? '' : `, ${t('from_place', { at: at + 1 })}`),
+    ...values, note === undefined ? null : el('p', {}, t(`note.${note}`)));
+}
+
+function valueOf(label, value) {
+  if (value === '') return null;
+  return el('p', { class: 'value' }, label === '' ? null : `${label}: `, code(value));
+}
+
+function partsOf(parts) {
+  const holder = el('div');
+  return paged(holder, parts.length, (i) => partOf(parts[i]), { ...says, step: 20 });
+}
+
+function partOf(part) {
+  return el('section', { class: 'part' },
+    el('h3', {}, t('part', part)),
+    ...causeList(part.causes), checkList(part.checks),
+    el('h4', {}, t('outcome')), ...drawOutcome(part), drawSteps(part));
+}
