@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from entropyd.errors import LedgerDamagedError
+from entropyd.errors import LedgerDamagedError, RequestError
 from entropyd.games import draw_rules
 from entropyd.games.bags import BagRules, BagState
 from entropyd.games.draw_kind import DrawRules
@@ -86,10 +86,11 @@ def read_draw(step: StepRecord) -> DrawRecord:
     try:
         clear_rules, commitment, result_root, provenance = unpack(step.public, what)
         rules, result, labels, returns, left, seeds, blinding, salt_key = unpack(step.secret, what)
-    except ValueError as error:
+        read = draw_rules.decode(clear_rules or rules)
+    except (ValueError, RequestError) as error:
         raise LedgerDamagedError(f"{what}: has other fields than a draw") from error
     return DrawRecord(
-        rules=draw_rules.decode(clear_rules or rules),
+        rules=read,
         commitment=commitment,
         result_root=result_root,
         provenance=provenance,
