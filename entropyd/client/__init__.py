@@ -16,6 +16,8 @@ from entropyd.client.deal import Deal, HandAnswer, Refusal, SourceUse
 from entropyd.client.draw_requests import Large, SamplerName
 from entropyd.client.drawn import Drawn, Match, OpenedRaffle, Opening, Raffle, ReplayedDraw
 from entropyd.client.draws import Draws, Raffles
+from entropyd.client.fair import Fair
+from entropyd.client.rounds import OpenedRound, Pair, RevealedPair, Round
 from entropyd.client.service_config import CHANNEL_OPTIONS, SERVICE_CONFIG, SERVICE_CONFIG_JSON
 
 __all__ = [
@@ -28,15 +30,20 @@ __all__ = [
     "Deal",
     "Drawn",
     "Draws",
+    "Fair",
     "HandAnswer",
     "Large",
     "Match",
     "OpenedRaffle",
+    "OpenedRound",
     "Opening",
+    "Pair",
     "Raffle",
     "Raffles",
     "Refusal",
     "ReplayedDraw",
+    "RevealedPair",
+    "Round",
     "SamplerName",
     "SourceUse",
     "Tls",

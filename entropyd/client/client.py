@@ -12,6 +12,7 @@ from entropyd.client.connection import Tls, open_aio_channel, open_channel, toke
 from entropyd.client.deal import Deal, HandAnswer, Refusal
 from entropyd.client.draw_requests import DrawRequests, Large, SamplerName
 from entropyd.client.draws import Draws, Raffles
+from entropyd.client.fair import Fair
 from entropyd.client.requests import Event, Hand, Requests
 from entropyd.client.service_config import DEFAULT_TIMEOUT_S
 from entropyd.v1 import (
@@ -89,6 +90,14 @@ class Client:
         """Return the calls of raffles; arguments as for `draws`."""
         requests = DrawRequests(self._requests.claim_key, sampler=sampler, large=large)
         return Raffles(self._channel, requests, self._metadata, timeout_s)
+
+    def fair(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Fair:
+        """Return the calls of seed pairs and their rounds.
+
+        Args:
+            timeout_s: when each call gives up, in all, seconds.
+        """
+        return Fair(self._channel, self._metadata, timeout_s)
 
     def shuffle(
         self,

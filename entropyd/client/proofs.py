@@ -4,6 +4,7 @@ Spec: docs/protocol.md, "Files that verifiers take".
 """
 
 from entropyd.client.drawn import Match, OpenedRaffle, Opening, ReplayedDraw
+from entropyd.client.rounds import OpenedRound
 from entropyd.errors import RequestError
 
 Proof = dict[str, object]
@@ -56,6 +57,27 @@ def raffle_proof(opened: OpenedRaffle) -> Proof:
         "result": [str(item) for item in raffle.result],
         "winners": list(raffle.winners),
         "alternates": list(raffle.alternates),
+    }
+
+
+def round_proof(opened: OpenedRound) -> Proof:
+    """Return the file that proves a round.
+
+    Raises:
+        RequestError: its pair was not rotated yet, so its server seed is a secret; or it was voided
+            as it was played and has no outcome.
+    """
+    played, revealed = opened.round, opened.revealed
+    if revealed is None or not played.outcome:
+        raise RequestError("round", "has no proof: its pair is not revealed yet, or it is void")
+    return {
+        "entropyd": "round/v1",
+        "rules": played.rules,
+        "server_seed": revealed.server_seed,
+        "server_hash": played.server_hash.hex(),
+        "client_seed": played.client_seed,
+        "nonce": str(played.nonce),
+        "outcome": played.outcome,
     }
 
 

@@ -42,6 +42,7 @@ SERVICE_CONFIG: dict[str, object] = {
         _method_config("entropyd.v1.EntropyService"),
         _method_config("entropyd.v1.DrawService"),
         _method_config("entropyd.v1.RaffleService"),
+        _method_config("entropyd.v1.FairService"),
     ],
     # Half of the calls failing stops retries altogether: a client never doubles a storm.
     "retryThrottling": {"maxTokens": 20, "tokenRatio": 0.5},

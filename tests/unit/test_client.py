@@ -41,6 +41,7 @@ from entropyd.service.error_table import refusal
 from entropyd.v1 import (
     draw_service_pb2,
     entropy_service_pb2,
+    fair_service_pb2,
     raffle_service_pb2,
     shuffle_service_pb2,
     types_pb2,
@@ -386,6 +387,7 @@ def test_the_service_config_covers_every_service_and_retries_unavailable_only():
             entropy_service_pb2.DESCRIPTOR,
             draw_service_pb2.DESCRIPTOR,
             raffle_service_pb2.DESCRIPTOR,
+            fair_service_pb2.DESCRIPTOR,
         )
         for service in file.services_by_name.values()
     }
