@@ -9,6 +9,7 @@ hardly moves. Medians throughout.
     python -m bench closed      one row
     python -m bench --quick     every row, short: to see that they run
     python -m bench open --minutes 10
+    python -m bench lesson      bad shuffles, caught: see bench/lesson
 
 The row many compares with a C++ server, which it builds if Debian's g++ and libgrpc++-dev are
 there (bench/peer).

@@ -1,8 +1,9 @@
-"""`python -m bench [ROW...] [--quick] [--minutes N]`: measure, print, and keep the figures."""
+"""`python -m bench [ROW...]`: measure, print, and keep the figures."""
 
 import argparse
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from bench import (
     closed_loop,
@@ -15,6 +16,7 @@ from bench import (
     rejections,
     start,
 )
+from bench.lesson import row as lesson
 from bench.report import Report
 
 ROWS: dict[str, Callable[..., None]] = {
@@ -27,6 +29,7 @@ ROWS: dict[str, Callable[..., None]] = {
     "many": many.run,
     "open": open_loop.run,
     "rejections": rejections.run,
+    "lesson": lesson.run,
 }
 
 
@@ -38,6 +41,12 @@ def main() -> None:
     parser.add_argument(
         "--minutes", type=int, metavar="N", help="of each rate of row open, pinned (default: 1)"
     )
+    parser.add_argument(
+        "--fresh", action="store_true", help="row lesson on the operating system's randomness"
+    )
+    parser.add_argument(
+        "--figures", type=Path, metavar="DIR", help="row lesson draws those of docs/why-fair.md"
+    )
     arguments = parser.parse_args()
     unknown = set(arguments.rows) - set(ROWS)
     if unknown:
@@ -45,7 +54,10 @@ def main() -> None:
     names = arguments.rows or list(ROWS)
     if arguments.minutes is not None and (arguments.minutes < 1 or arguments.quick):
         parser.error("--minutes takes 1 or more, and goes without --quick")
-    rows = ROWS | {"open": partial(open_loop.run, minutes=arguments.minutes)}
+    rows = ROWS | {
+        "open": partial(open_loop.run, minutes=arguments.minutes),
+        "lesson": partial(lesson.run, anew=arguments.fresh, figures=arguments.figures),
+    }
     report = Report("quick" if arguments.quick else "-".join(names))
     for name in names:
         rows[name](report, quick=arguments.quick)
