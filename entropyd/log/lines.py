@@ -41,7 +41,8 @@ def write_lines(fields: Iterable[Field], holder: object) -> bytes:
     text = "".join(
         f"{field.name}: {field.codec.encode(field.attribute, value)}\n"
         for field in fields
-        for value in _values(field, getattr(holder, field.attribute))
+        if has(field, holder)
+        for value in _values(field, holder)
     ).encode("ascii")
     if len(text) > MAX_TEXT:
         raise RequestError("receipt", f"has {len(text)} bytes; expected at most {MAX_TEXT}")
@@ -49,15 +50,15 @@ def write_lines(fields: Iterable[Field], holder: object) -> bytes:
 
 
 def has(field: Field, holder: object) -> bool:
-    """Return whether a line stands there for this field."""
-    return bool(_values(field, getattr(holder, field.attribute)))
+    """Return whether a line stands there for this field; one does for the number 0."""
+    value = getattr(holder, field.attribute)
+    return not (value is None or value is False or value == ())
 
 
-def _values(field: Field, value: Any) -> tuple[Any, ...]:
-    """Return what is written: nothing for what is absent, but a line for the number 0."""
-    if field.repeated:
-        return tuple(value)
-    return () if value is None or value is False else (value,)
+def _values(field: Field, holder: object) -> tuple[Any, ...]:
+    """Return what is written for this field, a line each."""
+    value = getattr(holder, field.attribute)
+    return value if field.repeated else (value,)
 
 
 def read_lines(fields: Iterable[Field], text: bytes) -> dict[str, Any]:

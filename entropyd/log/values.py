@@ -129,6 +129,8 @@ class OutsideText:
             raise RequestError(
                 field, f"has {len(raw)} bytes; expected {self.least} to {MAX_TEXT_BYTES}"
             )
+        if _PLAIN.fullmatch(value):
+            return value
         return "".join(chr(byte) if _stands_for_itself(byte) else f"%{byte:02X}" for byte in raw)
 
     def decode(self, text: str) -> str:
@@ -143,6 +145,10 @@ class OutsideText:
             return raw.decode()
         except UnicodeDecodeError:
             raise BadValueError("does not decode to UTF-8") from None
+
+
+# Nearly all that comes from outside: what has it only needs no second look.
+_PLAIN = re.compile(r"[\x21-\x24\x26-\x7E]*")
 
 
 def _stands_for_itself(byte: int) -> bool:

@@ -5,14 +5,17 @@ import pytest
 from entropyd.errors import (
     CheckpointInvalidError,
     KeyInvalidError,
+    ProofInvalidError,
     ReceiptInvalidError,
     SignatureInvalidError,
     SignatureMissingError,
 )
 from entropyd.log import merkle
 from entropyd.log.checkpoint import Checkpoint
+from entropyd.log.entry import check_entry
 from entropyd.log.events import Event
 from entropyd.log.keys import KeyType, SigningKey
+from entropyd.log.proofs import inclusion_proof, nodes_of
 from entropyd.log.receipt import Receipt
 from entropyd.log.seat_note import Outcome, SeatNote
 from entropyd.log.signed_note import SignedNote, sign
@@ -168,3 +171,20 @@ def test_a_note_to_a_seat_is_opened_with_any_key_of_the_receipts():
 def test_keys_that_are_not_the_two_of_one_log_are_not_trusted(head, receipts):
     with pytest.raises(KeyInvalidError):
         TrustedLog.given(head, receipts)
+
+
+def test_an_entry_is_the_one_of_its_own_index_and_log():
+    """Another's path, an older tree, another index or another log proves nothing."""
+    entries = [build(index) for index in range(5)]
+    hashes = [merkle.leaf_hash(entry.leaf()) for entry in entries]
+    read = nodes_of(hashes)
+    head = Checkpoint(LOG, 5, merkle.root_of_hashes(hashes))
+    for index, entry in enumerate(entries):
+        check_entry(entry, head, inclusion_proof(read, index, 5))
+    path = inclusion_proof(read, 3, 5)
+    older = Checkpoint(LOG, 3, merkle.root_of_hashes(hashes[:3]))
+    elsewhere = Checkpoint("other", 5, head.root)
+    moved = build(2)
+    for entry, checkpoint in ((entries[3], older), (entries[3], elsewhere), (moved, head)):
+        with pytest.raises(ProofInvalidError):
+            check_entry(entry, checkpoint, path)

@@ -14,6 +14,7 @@ from entropyd.errors import (
 )
 from entropyd.log import merkle
 from entropyd.log.checkpoint import Checkpoint, cosign, open_checkpoint
+from entropyd.log.entry import check_entry
 from entropyd.log.keys import KeyType, SigningKey, VerifierKey
 from entropyd.log.proofs import (
     consistency_proof,
@@ -231,8 +232,7 @@ def test_a_verifier_checks_the_worked_example_from_its_two_keys(example):
     seen = log.open_checkpoint(json.loads(example["checkpoint"]).encode(), [witness])
     head = seen.checkpoint
     path = unhexes(example["path_3"].split(" "))
-    leaf_hash = merkle.leaf_hash(receipt.leaf())
-    verify_inclusion(leaf_hash, receipt.index, head.size, path, head.root)
+    check_entry(receipt, head, path)
     old, proof = example["root of the first 3"], example["consistency of 3 and 4"]
     verify_consistency(3, head.size, unhex(old), head.root, unhexes(proof.split(" ")))
     assert "signed by the operator, seen by witness.example/w1" == seen.signers()
