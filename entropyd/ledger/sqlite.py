@@ -52,16 +52,11 @@ from entropyd.ledger.sqlite_file import (
     open_writer,
     translated,
 )
-from entropyd.ledger.sqlite_steps import (
-    find_step,
-    find_steps,
-    find_subject,
-    find_subjects,
-    record_steps,
-)
+from entropyd.ledger.sqlite_steps import record_steps
+from entropyd.ledger.sqlite_subjects import SubjectReader
 from entropyd.ledger.state_dir import StateDirectory
 from entropyd.ledger.step_rows import StepRows, check_step
-from entropyd.ledger.subjects import StepDraft, StepRecord, Subject, SubjectKind
+from entropyd.ledger.subjects import StepDraft
 
 FILE_NAME = "ledger.sqlite3"
 
@@ -71,18 +66,18 @@ T = TypeVar("T")
 _FILES = ("", "-wal")
 
 
-class SqliteLedger:
+class SqliteLedger(SubjectReader):
     """A `Ledger` in the state directory. Make one with `open`."""
 
     def __init__(
         self, directory: StateDirectory, secrets: SecretBox, *, min_free_bytes: int
     ) -> None:
+        super().__init__(StepRows(secrets))
         self._directory = directory
         self._path = directory.path / FILE_NAME
         self._archives = directory.path / DIRECTORY_NAME
         self._secrets = secrets
         self._rows = HandRows(secrets)
-        self._step_rows = StepRows(secrets)
         self._min_free_bytes = min_free_bytes
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
@@ -201,40 +196,6 @@ class SqliteLedger:
         keys = {hand_key(tenant, hand): hand for hand in hands}
         spent = self._ask(lambda reader: spent_keys(reader, list(keys)))
         return {keys[key] for key in spent}
-
-    def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
-        """Return a subject after its last step. See `Ledger.subject`."""
-        row = self._ask(lambda reader: find_subject(reader, (kind, tenant, name)))
-        return None if row is None else self._step_rows.read_subject(row, with_secret=True)
-
-    def step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
-        """Return the step of a subject that has this key. See `Ledger.step`."""
-        owner = (kind, tenant, name)
-        row = self._ask(lambda reader: find_step(reader, owner, key))
-        return None if row is None else self._step_rows.read(row, owner)
-
-    def steps(
-        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
-    ) -> list[StepRecord]:
-        """Return steps of a subject in order. See `Ledger.steps`."""
-        owner = (kind, tenant, name)
-        rows = self._ask(lambda reader: find_steps(reader, owner, after, limit))
-        return [self._step_rows.read(row, owner) for row in rows]
-
-    def subjects(  # noqa: PLR0917  as in the contract
-        self,
-        kind: SubjectKind,
-        tenant: str,
-        prefix: str,
-        label: str | None,
-        after: str,
-        limit: int,
-    ) -> list[Subject]:
-        """Return subjects in byte order of their names. See `Ledger.subjects`."""
-        rows = self._ask(
-            lambda reader: find_subjects(reader, kind, tenant, prefix, label, after, limit)
-        )
-        return [self._step_rows.read_subject(row, with_secret=False) for row in rows]
 
     def probe(self) -> None:
         """Return if a commit can be expected to succeed. See `Ledger.probe`."""

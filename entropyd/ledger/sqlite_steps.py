@@ -1,4 +1,4 @@
-"""Subjects and their steps in the SQLite ledger: what a transaction writes, and what is read."""
+"""Subjects and their steps in the SQLite ledger: what one transaction writes."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -7,17 +7,16 @@ from functools import lru_cache
 from itertools import chain
 
 from entropyd.ledger.sqlite_batch import insert_rows
-from entropyd.ledger.sqlite_facts import last_step, steps_destroyed_through
+from entropyd.ledger.sqlite_facts import last_step
+from entropyd.ledger.sqlite_subjects import STEP_COLUMNS, check_destroyed
 from entropyd.ledger.step_rows import (
     Row,
     StepRows,
     StoredStep,
-    StoredSubject,
     SubjectId,
     check_steps,
     subject_id,
 )
-from entropyd.ledger.stored_row import row_damaged
 from entropyd.ledger.subjects import (
     StepConflict,
     StepDraft,
@@ -28,14 +27,6 @@ from entropyd.ledger.subjects import (
     SubjectKind,
 )
 
-# The columns of `StoredStep`.
-STEP_COLUMNS = "t.id, t.number, t.step, t.key, t.at_ns, t.public, t.secret, t.link, t.proof"
-# The columns of `StoredSubject`.
-SUBJECT_COLUMNS = """
-    s.id, s.kind, s.tenant, s.name, s.steps, s.label, s.state, s.secret, s.proof,
-    (SELECT max(number) FROM steps WHERE subject_id = s.id),
-    (SELECT id FROM steps WHERE subject_id = s.id ORDER BY number DESC LIMIT 1)
-"""
 # CROSS JOIN: SQLite walks what was asked and finds each in an index, and never the other way round.
 _GOING = """
     WITH asked (kind, tenant, name) AS (VALUES {values})
@@ -62,22 +53,6 @@ _OR_REPLACE = """
 _INSERT_STEPS = """
     INSERT INTO steps (id, subject_id, number, step, key, at_ns, public, secret, link, proof) VALUES
 """
-_FIND_SUBJECT = f"""
-    SELECT {SUBJECT_COLUMNS} FROM subjects s WHERE kind = ? AND tenant = ? AND name = ?
-"""  # noqa: S608  names of columns alone
-_OF_SUBJECT = f"""
-    SELECT {STEP_COLUMNS} FROM subjects s CROSS JOIN steps t ON t.subject_id = s.id
-    WHERE s.kind = ? AND s.tenant = ? AND s.name = ?
-"""  # noqa: S608  names of columns alone
-_FIND_STEP = f"{_OF_SUBJECT} AND t.key = ? AND t.key != ''"
-_FIND_STEPS = f"{_OF_SUBJECT} AND t.number > ? ORDER BY t.number LIMIT ?"
-_PAGE = f"""
-    SELECT {SUBJECT_COLUMNS} FROM subjects s
-    WHERE s.kind = ? AND s.tenant = ? AND s.name {{after}} ? AND s.name < ? {{label}}
-    ORDER BY s.name LIMIT ?
-"""  # noqa: S608  names of columns alone
-# Names are ids: no character of one is as large.
-_LAST_CHARACTER = "\U0010ffff"
 # As ROWS_A_STATEMENT: 3 variables each, far below SQLite's limit.
 QUESTIONS_A_STATEMENT = 64
 
@@ -189,7 +164,7 @@ def _find_taken(
     }
     for row_id, *columns in _ask(writer, _TAKEN, list(asked)):
         row = StoredStep(*columns)
-        _check_destroyed(writer, row.where, row.secret, row.id)
+        check_destroyed(writer, row.where, row.secret, row.id)
         record = rows.read(row, owners[row_id])
         going[owners[row_id]].taken[record.key] = record
 
@@ -208,77 +183,3 @@ def _ask(connection: sqlite3.Connection, query: str, asked: Sequence[Row]) -> li
 def _question(query: str, columns: int, tuples: int) -> str:
     one = f"({', '.join('?' * columns)})"
     return query.format(values=", ".join([one] * tuples))
-
-
-# --- reading -----------------------------------------------------------------------
-
-
-def find_subject(reader: sqlite3.Connection, owner: SubjectId) -> StoredSubject | None:
-    """Return the row of a subject, None if there is none.
-
-    Raises:
-        LedgerDamagedError: its secret is gone, and was not destroyed.
-    """
-    found = reader.execute(_FIND_SUBJECT, owner).fetchone()
-    if found is None:
-        return None
-    row = StoredSubject(*found)
-    _check_destroyed(reader, row.where, row.secret, row.last_id or 0)
-    return row
-
-
-def find_step(reader: sqlite3.Connection, owner: SubjectId, key: str) -> StoredStep | None:
-    """Return the row of a subject's step with a key. Raises as `find_subject`."""
-    found = _steps(reader, _FIND_STEP, (*owner, key))
-    return found[0] if found else None
-
-
-def find_steps(
-    reader: sqlite3.Connection, owner: SubjectId, after: int, limit: int
-) -> list[StoredStep]:
-    """Return rows of a subject's steps in the order of their numbers.
-
-    Raises:
-        LedgerDamagedError: as `find_subject`, or a number is missing.
-    """
-    rows = _steps(reader, _FIND_STEPS, (*owner, after, limit))
-    for number, row in enumerate(rows, after + 1):
-        if row.number != number:
-            raise row_damaged(row.where, "number", f"is {row.number} and follows {number - 1}")
-    return rows
-
-
-def find_subjects(  # noqa: PLR0917  as in the contract
-    reader: sqlite3.Connection,
-    kind: SubjectKind,
-    tenant: str,
-    prefix: str,
-    label: str | None,
-    after: str,
-    limit: int,
-) -> list[StoredSubject]:
-    """Return rows of subjects in the byte order of their names, which is that of their index."""
-    begins, first = (">", after) if after >= prefix else (">=", prefix)
-    values = [kind, tenant, first, prefix + _LAST_CHARACTER]
-    labelled = ""
-    if label is not None:
-        # An empty label has no index: few ask for what was not labelled.
-        labelled = "AND s.label = ? AND s.label != ''" if label else "AND s.label = ?"
-        values.append(label)
-    query = _PAGE.format(after=begins, label=labelled)
-    return [StoredSubject(*row) for row in reader.execute(query, (*values, limit))]
-
-
-def _steps(reader: sqlite3.Connection, query: str, values: Row) -> list[StoredStep]:
-    rows = [StoredStep(*row) for row in reader.execute(query, values)]
-    for row in rows:
-        _check_destroyed(reader, row.where, row.secret, row.id)
-    return rows
-
-
-def _check_destroyed(
-    connection: sqlite3.Connection, where: str, secret: bytes | None, step: int
-) -> None:
-    """Tell a secret that was destroyed from one that somebody removed."""
-    if secret is None and step > steps_destroyed_through(connection):
-        raise row_damaged(where, "secret", "is missing and was not destroyed")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from entropyd.ledger.chain import EMPTY, next_step_link
 from entropyd.ledger.sqlite_facts import steps_destroyed_through
-from entropyd.ledger.sqlite_steps import STEP_COLUMNS, SUBJECT_COLUMNS
+from entropyd.ledger.sqlite_subjects import STEP_COLUMNS, SUBJECT_COLUMNS
 from entropyd.ledger.step_rows import StepRows, StoredStep, StoredSubject, subject_binding
 from entropyd.ledger.stored_row import row_damaged
 from entropyd.ledger.subjects import SubjectKind

@@ -10,6 +10,9 @@ The proof says whether there is a secret and not which, so that it outlives the 
     secret   what was sealed; empty: there is none; NULL: it was destroyed (destruction.py)
     link     the running hash over all steps of the ledger (chain.py); of a step alone
     proof    HMAC over all but the secret
+
+GAP: a subject that was renamed or removed by hand looks like one that never was, until somebody
+reads it under its new name, or `entropyd ledger check` reads all.
 """
 
 from hashlib import sha256

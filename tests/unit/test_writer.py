@@ -25,11 +25,13 @@ from entropyd.ledger.contract import (
     Outcome,
     Recorded,
 )
+from entropyd.ledger.subjects import StepConflict, StepRecorded, StepTaken, SubjectKind
 from entropyd.runtime import quiet_rule, writer
 from entropyd.runtime.quiet_rule import MAX_BATCH_ROWS
 from entropyd.runtime.writer import MAX_WAITING_NOTES, GroupCommitWriter
 from tests.fakes.drafts import make_draft
 from tests.fakes.ledger import FaultyLedger, GatedLedger, MemoryLedger
+from tests.fakes.step_drafts import make_step
 
 ALARM = Event(EventKind.HEALTH_ALARM, "quantis-1", "{}", 1)
 RESET = Event(EventKind.HEALTH_RESET, "quantis-1", "{}", 2)
@@ -283,6 +285,45 @@ def test_drafts_that_were_drawn_together_fail_together(play):
         with pytest.raises(LedgerUnavailableError):
             await together
         assert 0 == ledger.count()
+        await bench.writer.stop()
+
+    play(scenario)
+
+
+def test_hands_and_steps_share_a_commit_and_each_caller_gets_its_own(play):
+    """Mixed in the order in which they came; a conflict of one is nobody else's."""
+
+    async def scenario() -> None:
+        ledger = GatedLedger(MemoryLedger())
+        bench = Bench(ledger)
+        bench.in_flight = 4
+        hands = bench.writer.submit([make_draft("h1"), make_draft("h2")])
+        steps = bench.writer.submit([make_step(expected=0), make_step(expected=1)])
+        late = bench.writer.submit([make_step(expected=0, attempt=2)])
+        hand = bench.submit(make_draft("h3"))
+        ledger.open_door()
+        assert [1, 2] == [o.record.sequence for o in await hands]
+        assert [StepRecorded, StepRecorded] == [type(o) for o in await steps]
+        assert [StepConflict(2)] == await late
+        assert isinstance(await hand, Recorded)
+        assert [6] == [len(batch) for batch in ledger.batches]
+        await bench.writer.stop()
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["not-written", "written"])
+def test_a_step_of_an_unconfirmed_commit_is_told_and_found_by_a_look_up(play, written):
+    async def scenario() -> None:
+        ledger = FaultyLedger(MemoryLedger())
+        ledger.fail_but_written, ledger.fail_not_written = int(written), int(not written)
+        bench = Bench(ledger)
+        with pytest.raises(LedgerUnavailableError):
+            await bench.writer.submit([make_step(expected=0, key="k")])
+        found = ledger.step(SubjectKind.MATCH, "room", "match-1", "k")
+        assert written == (found is not None)
+        [outcome] = await bench.writer.submit([make_step(expected=0, key="k", attempt=2)])
+        assert isinstance(outcome, StepTaken if written else StepRecorded)
         await bench.writer.stop()
 
     play(scenario)
