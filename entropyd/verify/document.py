@@ -77,11 +77,11 @@ def _check_depth(text: str) -> None:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise ProofMalformedError(f"an object names {twice[:40]!a} twice; expected it once")
+    members: dict[str, object] = {}
+    for name, value in pairs:
+        if name in members:
+            raise ProofMalformedError(f"an object names {name[:40]!a} twice; expected it once")
+        members[name] = value
     return members
 
 

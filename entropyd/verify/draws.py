@@ -17,7 +17,15 @@ from entropyd.verify.compare import hex_difference
 from entropyd.verify.document import MAX_INTEGER
 from entropyd.verify.fields import Fields
 from entropyd.verify.presented import PresentedDraw, first_other, read_draw, read_rules
-from entropyd.verify.report import DRAWN_ONCE, ONE_SEED, SEED_ORIGIN, WHOLE_LOG, Kind, Report
+from entropyd.verify.report import (
+    DRAWN_ONCE,
+    ITS_NUMBER,
+    ONE_SEED,
+    SEED_ORIGIN,
+    WHOLE_LOG,
+    Kind,
+    Report,
+)
 
 # As many as fit a line of a terminal.
 _TOLD_AT_MOST = 12
@@ -50,7 +58,7 @@ def check_draw(fields: Fields) -> Report:
         subject=f"draw {presented.draw}, number {number}, of match {match}",
         result=told(presented.result, labels),
         checked=(*CHECKED, _LABELS) if labels else CHECKED,
-        not_checked=not_checked(presented.rules),
+        not_checked=(*not_checked(presented.rules), ITS_NUMBER),
     )
 
 

@@ -15,6 +15,9 @@ DRAWN_ONCE = (
     "that the operator drew once: a commitment that you did not hold before the result shows no"
     " more than that the file agrees with itself"
 )
+ITS_NUMBER = (
+    "the number in the match: nothing of a lone draw is bound to it, the match file shows it"
+)
 WHOLE_LOG = "that these are all draws of the match: draws after the last one can be left out"
 LIST_BEFORE = (
     "that the list was published before the draw: compare entries_hash with what you saw then"

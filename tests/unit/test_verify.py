@@ -446,6 +446,10 @@ HOSTILE = {
     "a list": (b"[]", "no object"),
     "twice": (b'{"a": 1, "a": 1}', "names 'a' twice"),
     "twice inside": (b'{"entropyd": {"\x1b": 1, "\\u001b": 2}}', "is not JSON"),
+    "twice among many": (
+        b"{" + b",".join(b'"%d":1' % name for name in range(200_000)) + b',"199999":2}',
+        "names '199999' twice",
+    ),
     "float": (b'{"a": 1.0}', "number 1.0; expected integers"),
     "exponent": (b'{"a": 1e3}', "number 1e3"),
     "NaN": (b'{"a": NaN}', "number NaN"),
