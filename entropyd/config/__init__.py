@@ -18,6 +18,7 @@ from typing import Annotated, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from entropyd.config.access import Asks, Client, Listener, Role, Tls, refuse_unused, tenants_of
+from entropyd.config.draws import Draws, Fair
 from entropyd.config.endpoints import Endpoint, TcpEndpoint, UnixEndpoint
 from entropyd.config.explain import problems
 from entropyd.config.schema import (
@@ -39,7 +40,9 @@ __all__ = [
     "Asks",
     "Client",
     "Config",
+    "Draws",
     "Endpoint",
+    "Fair",
     "Gate",
     "Http",
     "Keys",
@@ -78,6 +81,8 @@ class Config(Table):
         default=(),
         description="tables [[client]] with a san or a token_sha256, a tenant and roles",
     )
+    draws: Draws = Field(default=Draws(), description="a table [draws]")
+    fair: Fair = Field(default=Fair(), description="a table [fair]")
     http: Http = Field(default=Http(), description="a table [http]")
     ledger: Ledger = Field(default=Ledger(), description="a table [ledger]")
     keys: Keys = Field(default=Keys(), description="a table [keys]")

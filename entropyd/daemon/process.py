@@ -30,6 +30,7 @@ from entropyd.daemon.parts import (
     spare_the_collector,
 )
 from entropyd.daemon.reload import Reread, reread
+from entropyd.daemon.services import make_services
 from entropyd.daemon.sources import SourcePlan, make_source, plan_sources
 from entropyd.entropy.gate import GatedBatch, GatedSeed, SourceFacts
 from entropyd.entropy.source_state import SourceState
@@ -53,7 +54,6 @@ from entropyd.service.adapter import Adapter
 from entropyd.service.admission import Admission
 from entropyd.service.entropy_core import EntropyCore
 from entropyd.service.provenance import encode_provenance
-from entropyd.service.shuffle_core import ShuffleCore
 
 TICK_S = 0.1
 TICKS_A_READER_CHECK = 5
@@ -183,13 +183,12 @@ class Daemon:
             clock_ns=time.monotonic_ns,
             on_dead=self._observer.reader_died,
         )
-        self._shuffles = ShuffleCore(
-            self._dealer,
-            events=self._writer,
-            clock_ns=time.monotonic_ns,
-            wall_ns=time.time_ns,
-            max_hold_ns=config.gate.max_hold_ns,
-            answer_before_deadline_ns=config.gate.answer_before_deadline_ns,
+        self._services = make_services(
+            config,
+            dealer=self._dealer,
+            ledger=ledger,
+            writer=self._writer,
+            observer=self._observer,
         )
         self._entropy = EntropyCore(
             gate=self._gate,
@@ -268,8 +267,10 @@ class Daemon:
             listener = grpc_server.Listener(
                 configured.address.target,
                 adapter,
-                self._shuffles,
+                self._services.shuffles,
                 self._entropy,
+                draws=self._services.draws,
+                raffles=self._services.raffles,
                 certificates=door.certificates,
                 open_reflection=configured.asks is Asks.NOTHING,
             )
@@ -370,7 +371,7 @@ class Daemon:
         config = found.config
         self._access.replace_clients(config.clients)
         configure(level=config.log.level, json=config.log.format == "json")
-        self._shuffles.patience.set(
+        self._services.patience.set(
             max_hold_ns=config.gate.max_hold_ns,
             answer_before_deadline_ns=config.gate.answer_before_deadline_ns,
         )

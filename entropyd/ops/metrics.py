@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
 from entropyd.entropy.source import MILLIBITS_PER_BIT
 from entropyd.errors import InternalError
+from entropyd.ops.game_metrics import GameMetrics
 from entropyd.ops.series import States, Tally
 from entropyd.ops.source_metrics import SourceMetrics, make_source_metrics
 
@@ -321,7 +322,7 @@ class Metrics:
 
     Attributes:
         registry: what /metrics serves.
-        gate, ledger, requests, users: the parts, each for the one who updates it.
+        gate, ledger, requests, users, games: the parts, each for the one who updates it.
     """
 
     def __init__(
@@ -341,6 +342,7 @@ class Metrics:
         self.ledger = LedgerMetrics(self.registry)
         self.requests = RequestMetrics(self.registry, vocabulary.methods)
         self.users = UserMetrics(self.registry, vocabulary.tenants)
+        self.games = GameMetrics(self.registry)
         self._degraded = self._gauge("degraded", "1 while a source is missing or out of credit.")
         self._heartbeat = self._gauge(
             "loop_heartbeat_timestamp_seconds", "When the event loop last turned, Unix time."

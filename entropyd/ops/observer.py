@@ -137,6 +137,14 @@ class Observer:
         """Note a call for a hand that ended without a draw of its own, and how long it lasted."""
         self._metrics.gate.draw(outcome, waited_s=lasted_s if outcome in WAITING_OUTCOMES else None)
 
+    def drew(self, kind: str) -> None:
+        """Note that a draw which is no hand was recorded."""
+        self._metrics.games.drew(kind)
+
+    def round(self, game: str, outcome: str) -> None:
+        """Note what became of a round."""
+        self._metrics.games.round(game, outcome)
+
     def called(self, method: str, code: str, seconds: float, reason: str) -> None:
         """Note how a call was answered, and why not with OK."""
         self._metrics.requests.answered(method, code, seconds=seconds)

@@ -33,8 +33,8 @@ from entropyd.ledger.subjects import (
     Subject,
     SubjectKind,
 )
+from entropyd.runtime.shared_turns import SharedTurns
 from entropyd.runtime.step_calls import StepCalls
-from entropyd.runtime.turns import Turns
 from entropyd.runtime.waiter import StepWaiter
 from entropyd.service import draw_wishes
 from entropyd.service.draw_answers import opening, recorded_draw, summary
@@ -128,7 +128,7 @@ class DrawCore:
         self._clock_ns = clock_ns
         self._wall_ns = wall_ns
         self._large_seeds = large_seeds
-        self._turns = Turns()
+        self._turns = SharedTurns()
 
     async def draw_integers(
         self, request: pb.DrawIntegersRequest, call: Call

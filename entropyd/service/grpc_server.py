@@ -17,24 +17,35 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from entropyd.errors import ConfigError
 from entropyd.service.adapter import Adapter, Context, Parser, only
 from entropyd.service.certificates import Certificates
+from entropyd.service.draw_core import DrawCore
 from entropyd.service.entropy_core import EntropyCore
 from entropyd.service.health import Health, Reflection
+from entropyd.service.raffle_core import RaffleCore
+from entropyd.service.servicers import servicer_of
 from entropyd.service.shuffle_core import ShuffleCore
 from entropyd.v1 import (
+    draw_service_pb2,
+    draw_service_pb2_grpc,
     entropy_service_pb2,
     entropy_service_pb2_grpc,
+    raffle_service_pb2,
+    raffle_service_pb2_grpc,
     shuffle_service_pb2,
     shuffle_service_pb2_grpc,
 )
 
 SHUFFLE_SERVICE = "entropyd.v1.ShuffleService"
+DRAW_SERVICE = "entropyd.v1.DrawService"
+RAFFLE_SERVICE = "entropyd.v1.RaffleService"
 ENTROPY_SERVICE = "entropyd.v1.EntropyService"
+DEALING_SERVICES = (SHUFFLE_SERVICE, DRAW_SERVICE, RAFFLE_SERVICE)
 
-# The largest honest request is a batch of 1,000 hands: ids of 128 characters, a claim, and a deck
-# with 50 removed cards are 360 bytes each. Metadata of stock clients is below 1 KiB.
-MAX_MESSAGE_BYTES = 512 * 1024
-# The largest answer is 1,000 decks with the uses of many sources, 2.5 KiB each; and what a stock
-# client takes, by default.
+# The largest honest request is a list of 1 MiB in 100,000 texts, before each of which stand three
+# bytes at most; of a raffle also the white space around them, for which twice the list is room. A
+# batch of 1,000 hands is below 0.4 MiB, metadata of stock clients below 1 KiB.
+MAX_MESSAGE_BYTES = 2 * 1024 * 1024
+# The largest answer is a raffle with its entries, which all win, and its opening: twice 1.3 MiB of
+# texts, and 0.8 MiB of numbers and seeds. 1,000 decks are 2.5 MiB; a stock client takes 4 MiB.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 MAX_METADATA_BYTES = 8 * 1024
 # Calls that gRPC took off the wire and our loop has not reached yet. Beyond 1,000, its default, it
@@ -139,6 +150,8 @@ class Listener:
         shuffles: ShuffleCore,
         entropy: EntropyCore,
         *,
+        draws: DrawCore,
+        raffles: RaffleCore,
         certificates: Certificates | None = None,
         open_reflection: bool = True,
     ):
@@ -149,6 +162,8 @@ class Listener:
             adapter: carries its calls.
             shuffles: core of ShuffleService.
             entropy: core of EntropyService.
+            draws: core of DrawService.
+            raffles: core of RaffleService.
             certificates: what it shows in TLS; None for plain text.
             open_reflection: whether everybody who reaches it is told of its services, or only
                 callers with the role `admin`.
@@ -168,9 +183,26 @@ class Listener:
         entropy_service_pb2_grpc.add_EntropyServiceServicer_to_server(
             _EntropyServicer(adapter, entropy), parser
         )
+        draw_service_pb2_grpc.add_DrawServiceServicer_to_server(
+            servicer_of(
+                draw_service_pb2.DESCRIPTOR.services_by_name["DrawService"], adapter, draws
+            ),
+            parser,
+        )
+        raffle_service_pb2_grpc.add_RaffleServiceServicer_to_server(
+            servicer_of(
+                raffle_service_pb2.DESCRIPTOR.services_by_name["RaffleService"], adapter, raffles
+            ),
+            parser,
+        )
         self._health = Health()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        names = (SHUFFLE_SERVICE, ENTROPY_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        names = (
+            *DEALING_SERVICES,
+            ENTROPY_SERVICE,
+            health.SERVICE_NAME,
+            reflection.SERVICE_NAME,
+        )
         add_reflection: Any = reflection_pb2_grpc.add_ServerReflectionServicer_to_server
         add_reflection(Reflection(names, adapter, open_to_all=open_reflection), self._server)
 
@@ -208,7 +240,8 @@ class Listener:
     def set_serving(self, *, process: bool, dealing: bool) -> None:
         """Tell health watchers how it stands: the process as a whole, and dealing."""
         self._health.set("", serving=dealing)
-        self._health.set(SHUFFLE_SERVICE, serving=dealing)
+        for service in DEALING_SERVICES:
+            self._health.set(service, serving=dealing)
         self._health.set(ENTROPY_SERVICE, serving=process)
 
     async def stop(self, grace_s: float) -> None:

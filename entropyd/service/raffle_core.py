@@ -25,8 +25,8 @@ from entropyd.ledger.contract import Event, EventKind
 from entropyd.ledger.subjects import StepDraft, StepRecorded, SubjectKind
 from entropyd.rbg.construction import DrawSeeds
 from entropyd.runtime.orders import StepOrder
+from entropyd.runtime.shared_turns import SharedTurns
 from entropyd.runtime.step_calls import StepCalls
-from entropyd.runtime.turns import Turns
 from entropyd.service.draw_answers import opening
 from entropyd.service.draw_core import DrawObserver, EventStore, MatchReader
 from entropyd.service.draw_orders import drawn_outcome, is_heavy, record_of, settle
@@ -83,7 +83,7 @@ class RaffleCore:
         self._clock_ns = clock_ns
         self._wall_ns = wall_ns
         self._large_seeds = large_seeds
-        self._turns = Turns()
+        self._turns = SharedTurns()
 
     async def seal_entries(
         self, request: pb.SealEntriesRequest, call: Call

@@ -37,7 +37,7 @@ options = {{ serial = "TEST0001", control = "{home}/faults"{options} }}
 [[listener]]
 address = "unix:{home}/poker.sock"
 tenant = "acme"
-roles = ["deal_all", "contribute"]
+roles = ["deal_all", "draw", "contribute"]
 
 [[listener]]
 address = "unix:{home}/audit.sock"
@@ -47,7 +47,7 @@ roles = ["audit"]
 [[listener]]
 address = "unix:{home}/other.sock"
 tenant = "globex"
-roles = ["deal_all", "contribute"]
+roles = ["deal_all", "draw", "contribute"]
 
 [http]
 address = "127.0.0.1:{http_port}"

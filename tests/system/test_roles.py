@@ -24,6 +24,15 @@ from tests.system.harness import started
 
 # A method that is added is a line here, or the first test fails. None: whoever has an identity.
 NEEDED: dict[str, set[Role] | None] = {
+    **{
+        f"entropyd.v1.DrawService/{method}": {Role.DRAW}
+        for method in ("DrawIntegers", "RollDice", "ShuffleItems", "Sample", "DrawFromBag")
+    },
+    "entropyd.v1.DrawService/ListDraws": {Role.DRAW, Role.AUDIT},
+    "entropyd.v1.DrawService/ReplayMatch": {Role.DRAW, Role.AUDIT},
+    "entropyd.v1.RaffleService/SealEntries": {Role.DRAW},
+    "entropyd.v1.RaffleService/Draw": {Role.DRAW},
+    "entropyd.v1.RaffleService/GetRaffle": {Role.DRAW, Role.AUDIT},
     "entropyd.v1.EntropyService/AddUserEntropy": {Role.CONTRIBUTE},
     "entropyd.v1.EntropyService/GetStatus": None,
     "entropyd.v1.EntropyService/WatchStatus": None,

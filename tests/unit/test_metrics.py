@@ -129,7 +129,7 @@ def test_no_label_comes_from_a_caller(metrics):
     names = {name for _, labels in series(metrics) for name, _ in labels}
     expected = {
         "source", "state", "test", "severity", "kind", "why", "outcome", "method", "code", "tenant",
-        "le", "version", "sha256",
+        "le", "version", "sha256", "game",
     }  # fmt: skip
     assert names == expected
 

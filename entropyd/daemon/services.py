@@ -1,0 +1,68 @@
+"""What the daemon answers with: the cores of its services, which share patience and lists."""
+
+import time
+from dataclasses import dataclass
+
+from entropyd.config import Config
+from entropyd.ledger.contract import Ledger
+from entropyd.ops.observer import Observer
+from entropyd.runtime.dealer import Dealer
+from entropyd.runtime.writer import GroupCommitWriter
+from entropyd.service.draw_core import DrawCore
+from entropyd.service.lists import Lists
+from entropyd.service.patience import Patience
+from entropyd.service.raffle_core import RaffleCore
+from entropyd.service.shuffle_core import ShuffleCore
+
+
+@dataclass(frozen=True)
+class Services:
+    """The cores that draw.
+
+    Attributes:
+        shuffles, draws, raffles: one for each service.
+        patience: how long their calls wait.
+    """
+
+    shuffles: ShuffleCore
+    draws: DrawCore
+    raffles: RaffleCore
+    patience: Patience
+
+
+def make_services(
+    config: Config, *, dealer: Dealer, ledger: Ledger, writer: GroupCommitWriter, observer: Observer
+) -> Services:
+    """Return the cores of a daemon."""
+    shuffles = ShuffleCore(
+        dealer,
+        events=writer,
+        clock_ns=time.monotonic_ns,
+        wall_ns=time.time_ns,
+        max_hold_ns=config.gate.max_hold_ns,
+        answer_before_deadline_ns=config.gate.answer_before_deadline_ns,
+    )
+    patience, lists = shuffles.patience, Lists()
+    draws = DrawCore(
+        dealer.step_calls,
+        ledger=ledger,
+        events=writer,
+        observer=observer,
+        patience=patience,
+        lists=lists,
+        clock_ns=time.monotonic_ns,
+        wall_ns=time.time_ns,
+        large_seeds=config.draws.large_seeds,
+    )
+    raffles = RaffleCore(
+        dealer.step_calls,
+        ledger=ledger,
+        events=writer,
+        observer=observer,
+        patience=patience,
+        lists=lists,
+        clock_ns=time.monotonic_ns,
+        wall_ns=time.time_ns,
+        large_seeds=config.draws.large_seeds,
+    )
+    return Services(shuffles, draws, raffles, patience)
