@@ -9,6 +9,7 @@ with Client("unix:/run/entropyd/poker.sock", claim_key_file="claim.key") as deal
         print(answer.hand, answer.result().cards[:2])
 """
 
+from entropyd.client.aio_draws import AsyncDraws, AsyncRaffles
 from entropyd.client.claims import ClaimKey
 from entropyd.client.client import AsyncClient, Client
 from entropyd.client.connection import Tls
@@ -25,6 +26,8 @@ __all__ = [
     "SERVICE_CONFIG",
     "SERVICE_CONFIG_JSON",
     "AsyncClient",
+    "AsyncDraws",
+    "AsyncRaffles",
     "ClaimKey",
     "Client",
     "Deal",

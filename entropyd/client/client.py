@@ -7,6 +7,7 @@ from typing import Self
 
 import grpc
 
+from entropyd.client.aio_draws import AsyncDraws, AsyncRaffles
 from entropyd.client.claims import ClaimKey
 from entropyd.client.connection import Tls, open_aio_channel, open_channel, token_metadata
 from entropyd.client.deal import Deal, HandAnswer, Refusal
@@ -288,6 +289,28 @@ class AsyncClient:
         self._channel = open_aio_channel(target, tls)
         self._shuffles = shuffle_service_pb2_grpc.ShuffleServiceStub(self._channel)
         self._entropy = entropy_service_pb2_grpc.EntropyServiceStub(self._channel)
+
+    def draws(
+        self,
+        *,
+        sampler: SamplerName = SamplerName.MASKED,
+        large: Large = Large.REFUSE,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> AsyncDraws:
+        """Return the calls that draw numbers, dice, orders and more; see `Client.draws`."""
+        requests = DrawRequests(self._requests.claim_key, sampler=sampler, large=large)
+        return AsyncDraws(self._channel, requests, self._metadata, timeout_s)
+
+    def raffles(
+        self,
+        *,
+        sampler: SamplerName = SamplerName.MASKED,
+        large: Large = Large.REFUSE,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> AsyncRaffles:
+        """Return the calls of raffles; see `Client.raffles`."""
+        requests = DrawRequests(self._requests.claim_key, sampler=sampler, large=large)
+        return AsyncRaffles(self._channel, requests, self._metadata, timeout_s)
 
     async def shuffle(
         self,

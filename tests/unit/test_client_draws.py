@@ -1,5 +1,6 @@
 """The typed client of draws, raffles and rounds, against real gRPC; and the proofs it makes."""
 
+import asyncio
 import contextlib
 import json
 import tempfile
@@ -11,7 +12,15 @@ from typing import Any
 import grpc
 import pytest
 
-from entropyd.client import ClaimKey, Client, Large, OpenedRound, Refusal, SamplerName
+from entropyd.client import (
+    AsyncClient,
+    ClaimKey,
+    Client,
+    Large,
+    OpenedRound,
+    Refusal,
+    SamplerName,
+)
 from entropyd.client.proofs import draw_proof, match_proof, raffle_proof, round_proof
 from entropyd.errors import RequestError
 from entropyd.games.claims import derive_match_claim, derive_raffle_claim
@@ -135,6 +144,40 @@ def test_a_raffle_is_sealed_drawn_once_and_proved():
     assert derive_raffle_claim(KEY.key, "spring") == servicer.requests[-1].claim
     told = f"{drawn.winners[0]}; standing by: {drawn.alternates[0]}"
     assert told == verifies(raffle_proof(opened))
+
+
+def test_asyncio_draws_and_reads_back_the_same():
+    """A match and a raffle, each step once, and the same again for threads."""
+
+    async def drawn(target: str) -> tuple[Any, ...]:
+        async with AsyncClient(target, claim_key=KEY) as client:
+            draws, raffles = client.draws(sampler=SamplerName.WORD32), client.raffles()
+            made = [
+                await draws.draw_integers("m", "a", bound=6, low=1),
+                await draws.roll_dice("m", "b", [(2, 6)]),
+                await draws.shuffle_items("m", "c", size=5),
+                await draws.sample("m", "d", 2, labels=["x", "y", "z"]),
+                await draws.draw_from_bag("m", "e", "main", 7, preset="dominoes"),
+            ]
+            with pytest.raises(Refusal, match="ALREADY_EXISTS"):
+                await draws.roll_dice("m", "b", [(3, 6)])
+            listed, match = await draws.list_draws("m"), await draws.replay_match("m")
+            sealed = await raffles.seal_entries("spring", ["Ann", "Bob"], winners=1)
+            won = await raffles.draw_raffle("spring", entries_hash=sealed.entries_hash)
+            opened = await raffles.get_raffle("spring", entries=True, opening=True)
+        return made, listed, match, won, opened
+
+    with (
+        tempfile.TemporaryDirectory(prefix="ed-") as home,
+        drawing(DrawingServicer(), Path(home)) as target,
+    ):
+        made, listed, match, won, opened = asyncio.run(drawn(target))
+        with Client(target, claim_key=KEY) as client:
+            assert match == client.draws().replay_match("m")
+            assert listed == client.draws().list_draws("m")
+    assert [one.result for one in made] == [one.drawn.result for one in match.draws]
+    assert won.winners == opened.raffle.winners
+    assert won.winners[0] == verifies(raffle_proof(opened))
 
 
 # --- rounds -----------------------------------------------------------------------------------
