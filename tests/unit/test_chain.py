@@ -3,7 +3,7 @@
 from hashlib import sha256
 from itertools import permutations
 
-from entropyd.ledger.chain import EMPTY, base, next_link
+from entropyd.ledger.chain import EMPTY, base, next_link, next_step_link
 
 O1, O2, T1, T2 = (sha256(name.encode()).digest() for name in ("O1", "O2", "T1", "T2"))
 
@@ -28,6 +28,19 @@ def test_no_two_arguments_make_one_link():
     links = {next_link(a, n, b, c) for a, b, c in permutations(hashes, 3) for n in (1, 2)}
     links |= {base(n, a, b) for a, b in permutations(hashes, 2) for n in (1, 2)}
     assert 4 * 3 * 2 * 2 + 4 * 3 * 2 == len(links)
+
+
+def test_a_link_of_a_step_is_the_hash_that_its_definition_says():
+    """Another label, so that no hand's link is a step's."""
+    message = b"".join(
+        (
+            b"\x00\x00\x00\x18entropyd/ledger-steps/v1",
+            b"\x00\x00\x00\x20" + EMPTY,
+            b"\x00\x00\x00\x07subject",
+            b"\x00\x00\x00\x20" + T1,
+        )
+    )
+    assert sha256(message).digest() == next_step_link(EMPTY, b"subject", T1)
 
 
 def test_order_counts():

@@ -38,6 +38,30 @@ def test_the_construction_is_the_documented_one():
     assert b"entropyd/ledger-secret/v1" == INFO
 
 
+def test_a_proof_is_the_documented_one():
+    """HMAC-SHA-256 over prefixed names and data, under a key of HKDF's that has no salt."""
+    pseudorandom_key = hmac.digest(bytes(64), MASTER_KEY, "sha512")
+    key = hmac.digest(pseudorandom_key, b"entropyd/ledger-proof/v1\x01", "sha512")[:32]
+    names = b"\0\0\0\x01X" + b"\0\0\0\x05dealt" + b"\0\0\0\x05items"
+    expected = hmac.digest(key, names + b"\0\0\0\x05clear", "sha256")
+    assert expected == BOX.proof(b"clear", **NAMES)
+
+
+def test_every_part_of_a_proof_counts():
+    """Data, names and key; also the same letters split elsewhere."""
+    proofs = [
+        BOX.proof(b"clear", **NAMES),
+        BOX.proof(b"cleaR", **NAMES),
+        BOX.proof(b"clear", **NAMES | {"binding": b"Y"}),
+        BOX.proof(b"clear", **NAMES | {"state": b"open"}),
+        BOX.proof(b"clear", **NAMES | {"field": b"opening"}),
+        BOX.proof(b"clear", **NAMES | {"binding": b"Xd", "state": b"ealt"}),
+        BOX.proof(b"sclear", **NAMES | {"field": b"item"}),
+        SecretBox(bytes(32)).proof(b"clear", **NAMES),
+    ]
+    assert len(proofs) == len(set(proofs))
+
+
 def test_every_encryption_has_a_salt_of_its_own():
     """With one salt twice, a zero nonce would meet one key twice."""
     salts = {BOX.seal(b"the same", **NAMES)[:32] for _ in range(100)}
