@@ -61,6 +61,14 @@ class SourceUse(NamedTuple):
     health: SourceState | None
     users: int = 0
 
+    def plus(self, other: "SourceUse") -> "SourceUse":
+        """Return both as one, of the age of the older; the source is the same."""
+        return self._replace(
+            samples=self.samples + other.samples,
+            credited_millibits=self.credited_millibits + other.credited_millibits,
+            oldest_age_ns=max(self.oldest_age_ns, other.oldest_age_ns),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class GatedSeed:

@@ -116,8 +116,7 @@ class Drawer:
             DrbgError: the generator refused; it is in its error state.
         """
         self._construction.seed_part(waiter.growing, released, self._fresh(len(released)))
-        # A large draw waits for thousands of seeds: what they were made of is not kept that long.
-        waiter.released += [GatedSeed((), (), (), seed.uses) for seed in released]
+        waiter.note(released)
 
     def steps_maker(self, waiter: StepWaiter) -> Callable[[], Sequence[StepDraft]]:
         """Return what computes the steps of a draw that has all of its seeds, on any thread."""

@@ -319,7 +319,12 @@ class Draws:
     # --- draws that are recorded as steps ---------------------------------------
 
     def _draw_step(self, waiter: StepWaiter, samples: Sequence[GatedSeed] | GatedBatch) -> int:
-        """Make the seeds that were released; draw if none lacks any more. Return how many."""
+        """Make the seeds that were released; draw if none lacks any more.
+
+        Returns:
+            How many draws of the turn it takes. A draw that gathers ends it: it is in no hurry,
+            and goes on when everybody else had a turn of the loop.
+        """
         if isinstance(samples, GatedBatch):
             raise InternalError("the gate released a batch for a draw that is none")
         if len(samples) == waiter.lacking:
@@ -336,7 +341,7 @@ class Draws:
             if self._queue.discard(waiter.tenant, waiter):
                 self.undrawn_seeds -= waiter.lacking
             self._break([waiter], error)
-        return len(samples)
+        return DRAWS_A_TURN if waiter.gathers else len(samples)
 
     def _make_steps(self, waiter: StepWaiter) -> None:
         make = self._drawer.steps_maker(waiter)

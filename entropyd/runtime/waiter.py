@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from entropyd.entropy.gate import GatedSeed
+from entropyd.entropy.gate import GatedSeed, SourceUse
 from entropyd.ledger.contract import Outcome
 from entropyd.ledger.subjects import StepOutcome
 from entropyd.rbg.construction import GrowingSeeds
@@ -112,17 +112,36 @@ class StepWaiter(AnyWaiter[StepOutcome]):
 
     Attributes:
         order: what to draw.
-        growing: the seeds of a draw that gathers them.
-        released: what they were made of, without the samples: for the provenance.
+        growing: its seeds, as far as they are made.
     """
 
-    __slots__ = ("growing", "order", "released")
+    __slots__ = ("_uses", "growing", "order")
 
     def __init__(self, order: StepOrder, *, arrived_ns: int) -> None:
         super().__init__(order.tenant, places=1, seeds=order.seeds, arrived_ns=arrived_ns)
         self.order = order
         self.growing = GrowingSeeds(order.binding, order.seeds)
-        self.released: list[GatedSeed] = []
+        self._uses: dict[tuple[str, str], SourceUse] = {}
+
+    def note(self, released: Sequence[GatedSeed]) -> None:
+        """Remember where seeds came from, added up by source and class. Their samples are not kept.
+
+        A large draw waits for thousands of seeds: adding them up at its end would take a turn.
+        """
+        for seed in released:
+            for use in seed.uses:
+                key = use.entropy_class, use.source_id
+                before = self._uses.get(key)
+                self._uses[key] = use if before is None else before.plus(use)
+
+    @property
+    def released(self) -> list[GatedSeed]:
+        """What the provenance is made of: as many as it has seeds, all that they took in the first.
+
+        No samples.
+        """
+        first = GatedSeed((), (), (), tuple(self._uses.values()))
+        return [first] + [GatedSeed((), (), (), ())] * (self.seeds - 1)
 
     @property
     def gathers(self) -> bool:

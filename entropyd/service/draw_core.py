@@ -271,7 +271,7 @@ class DrawCore:
         [outcome] = await self._calls.outcomes(waiter, answer_by_ns)
         match outcome:
             case StepRecorded(record):
-                self._observer.drew(read_draw(record).rules.kind)
+                self._observer.drew(wish.kind)
                 return record, False
             case StepTaken():
                 found = self._find(wish)

@@ -17,6 +17,7 @@ from entropyd.rbg.construction import DrawSeeds
 from entropyd.runtime.orders import StepOrder
 from entropyd.service.draw_records import DRAW_STEP, Bag, DrawRecord, MatchState
 from entropyd.service.draw_wishes import Prepared, Wish
+from entropyd.service.packed import pack_texts
 from entropyd.v1 import draw_service_pb2 as pb
 
 # So many numbers are drawn in 5 ms; what takes longer is computed on another thread.
@@ -94,7 +95,7 @@ def record_of(
         result_root=outcome.result_root,
         provenance=provenance,
         result=outcome.encoded_result,
-        labels=prepared.labels,
+        packed_labels=pack_texts(prepared.labels),
         returns=(),
         left=0,
         seeds=seeds.seeds,

@@ -36,7 +36,8 @@ class DrawRecord:
         commitment, result_root: C and D.
         provenance: as answered.
         result: as committed.
-        labels: of the list, or of the kinds of a bag; empty where none were given.
+        packed_labels: of the list, or of the kinds of a bag; none where none were given. There may
+            be 100,000: whoever needs them reads `labels`.
         returns: kinds that were put back into the bag before it.
         left: tiles in the bag after it; 0 for other kinds.
         seeds, blinding, salt_key: S_0, S_1, ..., r and K.
@@ -47,12 +48,17 @@ class DrawRecord:
     result_root: bytes
     provenance: bytes
     result: bytes = field(repr=False)
-    labels: tuple[str, ...] = field(repr=False)
+    packed_labels: bytes = field(repr=False)
     returns: tuple[int, ...] = field(repr=False)
     left: int = field(repr=False)
     seeds: tuple[bytes, ...] = field(repr=False)
     blinding: bytes = field(repr=False)
     salt_key: bytes = field(repr=False)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels as texts; LedgerDamagedError if they are none."""
+        return unpack_texts(self.packed_labels, "labels of a draw")
 
     @property
     def public(self) -> bytes:
@@ -67,7 +73,7 @@ class DrawRecord:
         return pack(
             rules,
             self.result,
-            pack_texts(self.labels),
+            self.packed_labels,
             pack_counts(self.returns),
             pack_counts((self.left,)),
             b"".join(self.seeds),
@@ -95,7 +101,7 @@ def read_draw(step: StepRecord) -> DrawRecord:
         result_root=result_root,
         provenance=provenance,
         result=result,
-        labels=unpack_texts(labels, what),
+        packed_labels=labels,
         returns=unpack_counts(returns),
         left=sum(unpack_counts(left)),
         seeds=tuple(seeds[at : at + SEED_BYTES] for at in range(0, len(seeds), SEED_BYTES)),

@@ -15,7 +15,7 @@ from entropyd.encoding import check_id
 from entropyd.errors import RequestError, WrongStateError
 from entropyd.games.bags import CUSTOM, MAX_TILES, BagRules, custom_tiles, full_bag
 from entropyd.games.claims import match_claim_digest
-from entropyd.games.draw_kind import DrawRules, check_range
+from entropyd.games.draw_kind import DrawRules, Kind, check_range
 from entropyd.games.draw_rules import DiceRules, IntegersRules, ItemsRules, SampleRules
 from entropyd.games.labels import labels_hash
 from entropyd.games.presets import PRESETS
@@ -71,6 +71,11 @@ class Wish(ABC):
         return ("match", self.tenant, self.match, self.draw)
 
     @property
+    @abstractmethod
+    def kind(self) -> Kind:
+        """What is drawn."""
+
+    @property
     def changes_bags(self) -> bool:
         """Whether the match is another after it, by more than a draw."""
         return False
@@ -106,6 +111,11 @@ class PlainWish(Wish):
 
     plain: Prepared
 
+    @property
+    def kind(self) -> Kind:
+        """What is drawn."""
+        return self.plain.rules.kind
+
     def prepare(self, match: MatchState) -> Prepared:  # noqa: ARG002  of every wish
         """Return what it was made with."""
         return self.plain
@@ -133,6 +143,11 @@ class BagWish(Wish):
     count: int
     put_back: tuple[int, ...]
     sampler: Sampler
+
+    @property
+    def kind(self) -> Kind:
+        """Tiles."""
+        return Kind.BAG
 
     @property
     def changes_bags(self) -> bool:

@@ -107,16 +107,8 @@ def _add_up(seeds: Sequence[GatedSeed]) -> list[SourceUse]:
         for use in seed.uses:
             key = (use.entropy_class, use.source_id)
             before = by_source.get(key)
-            by_source[key] = use if before is None else _sum(before, use)
+            by_source[key] = use if before is None else before.plus(use)
     return list(by_source.values())
-
-
-def _sum(one: SourceUse, other: SourceUse) -> SourceUse:
-    return one._replace(
-        samples=one.samples + other.samples,
-        credited_millibits=one.credited_millibits + other.credited_millibits,
-        oldest_age_ns=max(one.oldest_age_ns, other.oldest_age_ns),
-    )
 
 
 def _os_use(seeds: int) -> SourceUse:

@@ -34,6 +34,7 @@ from entropyd.service.draw_records import DrawRecord, read_draw
 from entropyd.service.draw_wishes import Prepared, sampler_of
 from entropyd.service.identity import Call, Role
 from entropyd.service.lists import Lists
+from entropyd.service.packed import pack_texts
 from entropyd.service.patience import Patience
 from entropyd.service.raffle_records import (
     ALL_RAFFLES,
@@ -53,7 +54,7 @@ class _SealWish:
     raffle: str
     claim_digest: bytes = field(repr=False)
     rules: RaffleRules
-    entries: tuple[str, ...] = field(repr=False)
+    packed_entries: bytes = field(repr=False)
     large: "draw_service_pb2.Large.ValueType"
 
 
@@ -119,7 +120,7 @@ class RaffleCore:
             record, replayed = await self._find_or_draw(tenant, sealed, digest, answer_by_ns)
             if replayed:
                 self._calls.note_replayed(arrived_ns)
-        told = await self._lists.apart(len(sealed.entries), lambda: _raffle(sealed, record))
+        told = await self._lists.apart(sealed.rules.n, lambda: _raffle(sealed, record))
         return pb.DrawResponse(raffle=told, replayed=replayed)
 
     async def get_raffle(self, request: pb.GetRaffleRequest, call: Call) -> pb.GetRaffleResponse:
@@ -133,7 +134,7 @@ class RaffleCore:
         record = self._drawn(tenant, raffle)
         self._note_read(call, request, auditing=auditing)
         return await self._lists.apart(
-            len(sealed.entries), lambda: _told(tenant, sealed, record, request)
+            sealed.rules.n, lambda: _told(tenant, sealed, record, request)
         )
 
     # --- sealing -------------------------------------------------------------------
@@ -167,7 +168,7 @@ class RaffleCore:
                 return found
             listed = self._ledger.subject(SubjectKind.RAFFLES, wish.tenant, ALL_RAFFLES)
             number = 1 if listed is None else listed.steps + 1
-            sealed = Sealed(wish.raffle, number, rules, wish.entries, self._wall_ns())
+            sealed = Sealed(wish.raffle, number, rules, wish.packed_entries, self._wall_ns())
             drafts = seal_steps(wish.tenant, sealed, wish.claim_digest)
             recording = self._calls.record(wish.tenant, wish.raffle, drafts)
             recording.listen(lambda _decided: end_turn())
@@ -288,7 +289,8 @@ def _wish(request: pb.SealEntriesRequest, tenant: str) -> _SealWish:
         alternates=request.alternates,
         sampler=sampler,
     )
-    return _SealWish(tenant, request.raffle, digest, rules, entries.texts, request.large)
+    packed = pack_texts(entries.texts)
+    return _SealWish(tenant, request.raffle, digest, rules, packed, request.large)
 
 
 def _sealed_otherwise(raffle: str) -> RaffleSealedError:
@@ -331,7 +333,8 @@ def _raffle(sealed: Sealed, record: DrawRecord | None) -> pb.Raffle:
 
 def _result(sealed: Sealed, record: DrawRecord) -> pb.RaffleResult:
     items = sealed.rules.decode_result(record.result)
-    texts = [sealed.entries[item] for item in items]
+    entries = sealed.entries
+    texts = [entries[item] for item in items]
     winners = sealed.rules.winners
     return pb.RaffleResult(
         items=items,

@@ -13,7 +13,7 @@ from entropyd.games import draw_rules
 from entropyd.games.raffle import RAFFLE_DRAW, RaffleRules
 from entropyd.ledger.subjects import StepDraft, StepRecord, SubjectKind
 from entropyd.service.draw_records import DRAW_STEP, DrawRecord
-from entropyd.service.packed import pack, pack_texts, unpack, unpack_texts
+from entropyd.service.packed import pack, unpack, unpack_texts
 
 SEAL_STEP = "seal"
 # The subject that numbers the raffles of a tenant, and is one for all of them.
@@ -29,15 +29,21 @@ class Sealed:
         raffle: its id.
         number: among the tenant's, from 1.
         rules: what it is drawn under.
-        entries: in canonical form and order.
+        packed_entries: in canonical form and order. There may be 100,000: whoever needs them reads
+            `entries`.
         at_ns: when it was sealed; a claim.
     """
 
     raffle: str
     number: int
     rules: RaffleRules
-    entries: tuple[str, ...] = field(repr=False)
+    packed_entries: bytes = field(repr=False)
     at_ns: int
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The entries as texts; LedgerDamagedError if they are none."""
+        return unpack_texts(self.packed_entries, f"raffle {self.raffle!r}")
 
 
 def seal_steps(tenant: str, sealed: Sealed, claim_digest: bytes) -> Sequence[StepDraft]:
@@ -64,7 +70,7 @@ def seal_steps(tenant: str, sealed: Sealed, claim_digest: bytes) -> Sequence[Ste
         step=SEAL_STEP,
         key=SEAL_STEP,
         public=pack(u64(sealed.number), sealed.rules.encode()),
-        secret=pack_texts(sealed.entries),
+        secret=sealed.packed_entries,
         state=claim_digest,
         state_secret=b"",
         label=SEALED,
@@ -87,8 +93,7 @@ def read_sealed(raffle: str, step: StepRecord) -> Sealed:
         raise LedgerDamagedError(f"{what}: has other fields than a sealed list") from error
     if not isinstance(rules, RaffleRules):
         raise LedgerDamagedError(f"{what}: its rules are of kind {rules.kind}")
-    entries = unpack_texts(step.secret, what)
-    return Sealed(raffle, int.from_bytes(number, "big"), rules, entries, step.at_ns)
+    return Sealed(raffle, int.from_bytes(number, "big"), rules, step.secret, step.at_ns)
 
 
 def drawn_steps(
