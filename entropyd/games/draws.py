@@ -66,7 +66,7 @@ def draw(
     values = draw_values(rules.segments(), seeds, binding, rules.sampler)
     result = tuple(rules.result(values))
     if isinstance(rules, ServerSeedRules):
-        encoded = _server_seed(seeds[0], binding)
+        encoded = server_seed_of(seeds[0], binding)
     else:
         encoded = rules.encode_result(result)
     return Outcome(
@@ -86,6 +86,7 @@ def result_root(binding: bytes, salt_key: bytes, encoded_result: bytes) -> bytes
     return sha256(RESULT_LABEL + lp(binding) + lp(salt_key) + lp(encoded_result)).digest()
 
 
-def _server_seed(seed: bytes, binding: bytes) -> bytes:
+def server_seed_of(seed: bytes, binding: bytes) -> bytes:
+    """Return the 32 bytes that are drawn from a seed under rules of kind `server_seed`."""
     bits = Keystream(seed, binding, 0).take(8 * SERVER_SEED_BYTES)
     return bits.to_bytes(SERVER_SEED_BYTES, "big")

@@ -1,0 +1,199 @@
+"""Lines of seed pairs as they are recorded: what is read back. Changes nothing.
+
+Spec: docs/protocol.md, "Life of a line of pairs".
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from entropyd.errors import InternalError, PairNotFoundError, RoundNotFoundError
+from entropyd.games.pair_line import PairLine
+from entropyd.games.pair_records import (
+    EXPIRED,
+    RevealRecord,
+    RoundRecord,
+    decode_end,
+    decode_opening,
+    decode_reveal,
+    decode_round,
+)
+from entropyd.games.pair_snapshot import decode_line, decode_seeds
+from entropyd.games.pair_steps import OPEN_KEY, Kept, LineOwner, end_key, pair_key, round_key
+from entropyd.ledger.subjects import StepRecord, Subject, SubjectKind
+
+# So many rows are read before others have their turn: some milliseconds.
+ROWS_A_TURN = 100
+
+
+class LineLedger(Protocol):
+    """What lines need of the ledger, to read."""
+
+    def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
+        """See `Ledger.subject`."""
+        ...
+
+    def step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        """See `Ledger.step`."""
+        ...
+
+    def steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        """See `Ledger.steps`."""
+        ...
+
+    def subjects(  # noqa: PLR0917 - the ledger's own
+        self,
+        kind: SubjectKind,
+        tenant: str,
+        prefix: str,
+        label: str | None,
+        after: str,
+        limit: int,
+    ) -> list[Subject]:
+        """See `Ledger.subjects`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RoundView:
+    """A round, and whether it goes on.
+
+    Attributes:
+        record: as it was played.
+        number: of the step that played it, in the line.
+        played_at_ns: a claim.
+        is_open: it waits to be closed or voided.
+        void_reason: why it does not count; empty if it does, or goes on.
+    """
+
+    record: RoundRecord = field(repr=False)
+    number: int
+    played_at_ns: int
+    is_open: bool
+    void_reason: str
+
+
+class LineRecords:
+    """Reads lines, their pairs and rounds."""
+
+    def __init__(self, ledger: LineLedger) -> None:
+        """Read from a ledger."""
+        self._ledger = ledger
+
+    def kept(self, owner: LineOwner) -> tuple[Kept, int]:
+        """Return a player's line with its seeds, and how many steps it has.
+
+        Raises:
+            PairNotFoundError: the player has none here.
+            LedgerError: it cannot be read.
+        """
+        subject = self._ledger.subject(SubjectKind.PAIRS, *owner)
+        if subject is None:
+            raise PairNotFoundError(
+                f"player {owner.player!r} has no line of seed pairs here; open one with OpenPair"
+            )
+        line = decode_line(subject.state)
+        return Kept(line, decode_seeds(subject.state_secret, line)), subject.steps
+
+    def line(self, owner: LineOwner) -> PairLine:
+        """Return a player's line. Raises as `kept`."""
+        return self.kept(owner)[0].line
+
+    def lines(self, tenant: str, after: str, limit: int) -> Iterator[tuple[str, PairLine]]:
+        """Yield player and line of a tenant's lines in byte order of the players.
+
+        Args:
+            tenant: whose.
+            after: the player after whom to begin, empty for all.
+            limit: at most so many.
+        """
+        found = self._ledger.subjects(SubjectKind.PAIRS, tenant, "", None, after, limit)
+        return ((subject.name, decode_line(subject.state)) for subject in found)
+
+    def step(self, owner: LineOwner, key: str) -> StepRecord | None:
+        """Return the step of a line that has a key, or None. Raises LedgerError."""
+        return self._ledger.step(SubjectKind.PAIRS, *owner, key)
+
+    def opening(self, owner: LineOwner) -> bytes:
+        """Return where the first two seeds of a line came from, as recorded."""
+        record = self.step(owner, OPEN_KEY)
+        if record is None:
+            raise InternalError("a line without the step that opened it")
+        return decode_opening(record.public)
+
+    def revealed(self, owner: LineOwner, pair: int) -> tuple[RevealRecord, int] | None:
+        """Return a revealed pair and when it was revealed, or None if it was not."""
+        record = self.step(owner, pair_key(pair))
+        return None if record is None else (decode_reveal(record.public), record.at_ns)
+
+    def round(self, owner: LineOwner, round_id: str) -> RoundView:
+        """Return a round.
+
+        Raises:
+            RoundNotFoundError: it was never played here.
+            LedgerError: it cannot be read.
+        """
+        record = self.step(owner, round_key(round_id))
+        if record is None:
+            raise RoundNotFoundError(f"round {round_id!r} was never played here by this player")
+        return self.view(owner, record)
+
+    def view(self, owner: LineOwner, step: StepRecord) -> RoundView:
+        """Return the round that a step played, as it stands now."""
+        record = decode_round(step.public, step.secret)
+        is_open, void_reason = self._standing(owner, record)
+        return RoundView(record, step.number, step.at_ns, is_open, void_reason)
+
+    async def rounds(
+        self, owner: LineOwner, pair: int, after: int, limit: int
+    ) -> Sequence[RoundView]:
+        """Return rounds of a pair in the order of their nonces.
+
+        Args:
+            owner: whose line.
+            pair: which pair, not after the present one.
+            after: number of the step after which to begin; 0: the first of the pair.
+            limit: at most so many.
+        """
+        found: list[RoundView] = []
+        async for step in self._steps_of_pair(owner, pair, after):
+            if step.step == "round":
+                found.append(self.view(owner, step))
+            if len(found) == limit:
+                break
+        return found
+
+    async def _steps_of_pair(
+        self, owner: LineOwner, pair: int, after: int
+    ) -> AsyncIterator[StepRecord]:
+        """Yield the steps of a pair up to the one that revealed it."""
+        after = max(after, self._last_step_before(owner, pair))
+        while page := self._ledger.steps(SubjectKind.PAIRS, *owner, after, ROWS_A_TURN):
+            for step in page:
+                if step.key == pair_key(pair):
+                    return
+                yield step
+            after = page[-1].number
+            await asyncio.sleep(0)
+
+    def _last_step_before(self, owner: LineOwner, pair: int) -> int:
+        if pair == 1:
+            return 0
+        before = self.step(owner, pair_key(pair - 1))
+        if before is None:
+            raise PairNotFoundError(f"player {owner.player!r} has no pair {pair} yet")
+        return before.number
+
+    def _standing(self, owner: LineOwner, record: RoundRecord) -> tuple[bool, str]:
+        """Return whether a round goes on, and why it was voided."""
+        if not record.stays_open:
+            return False, record.void_reason
+        end = self.step(owner, end_key(record.round_id))
+        if end is not None:
+            return False, decode_end(end.public).void_reason
+        # Whatever was open when its pair expired was voided with it.
+        expired = self.revealed(owner, record.pair) is not None
+        return not expired, EXPIRED if expired else ""
