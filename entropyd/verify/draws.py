@@ -5,7 +5,7 @@ Spec: docs/protocol.md, "What a full check of a draw takes".
 
 from collections.abc import Sequence
 
-from entropyd.errors import ProofMalformedError, ProofMismatchError, RequestError
+from entropyd.errors import ProofMismatchError, RequestError
 from entropyd.games.bags import CUSTOM, BagRules, BagState, after_draw, custom_tiles
 from entropyd.games.draw_kind import DrawRules
 from entropyd.games.draw_rules import ItemsRules, SampleRules
@@ -145,7 +145,7 @@ def _labels(fields: Fields, rules: DrawRules) -> Sequence[str]:
             _require(fields.at("labels"), labels_hash(labels, rules.n), rules.labels_hash)
             return labels
     except RequestError as error:
-        raise ProofMalformedError(str(error), field=fields.path) from error
+        raise fields.refused(error) from error
     return ()
 
 
@@ -159,7 +159,7 @@ def _tiles(fields: Fields, rules: BagRules) -> Sequence[str]:
     labels = fields.texts("tiles")
     if len(labels) != len(rules.counts):
         fields.refuse("tiles", f"are {len(labels)}; the rules count {len(rules.counts)} kinds")
-    _require(fields.at("tiles"), custom_tiles(labels).encode(), rules.tiles.encode())
+    _require(fields.at("tiles"), custom_tiles(labels, field="tiles").encode(), rules.tiles.encode())
     return labels
 
 

@@ -53,6 +53,18 @@ class Fields:
         """Raise that a member is not what it must be."""
         raise ProofMalformedError(message, field=self.at(name))
 
+    def refused(self, error: RequestError, member: str = "") -> ProofMalformedError:
+        """Return what the code that draws refuses, as a refusal of this file.
+
+        Args:
+            error: names a field of what it was given.
+            member: the member that holds this field; empty if the field is a member itself.
+        """
+        inside = member and not error.field.startswith(member)
+        name = f"{member}.{error.field}" if inside else error.field
+        message = str(error).removeprefix(f"{error.field}: ")
+        return ProofMalformedError(message, field=self.at(name))
+
     def text(self, name: str) -> str:
         """Return a text."""
         return self._as_text(name, self._value(name))
@@ -61,9 +73,9 @@ class Fields:
         """Return a text that is an id."""
         value = self.text(name)
         try:
-            check_id(self.at(name), value)
+            check_id(name, value)
         except RequestError as error:
-            raise ProofMalformedError(str(error)) from error
+            raise self.refused(error) from error
         return value
 
     def number(self, name: str, low: int, high: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from hmac import compare_digest
 
 from entropyd.draw.keystream import SEED_BYTES
-from entropyd.errors import ProofMalformedError, ProofMismatchError, RequestError
+from entropyd.errors import ProofMismatchError, RequestError
 from entropyd.games.draw_kind import DrawRules
 from entropyd.games.draw_rules import ItemsRules, ServerSeedRules, decode
 from entropyd.games.draws import Outcome, binding_of, draw, result_root
@@ -87,7 +87,7 @@ def read_rules(fields: Fields) -> DrawRules:
     try:
         rules = decode(fields.text("rules").encode("utf-8"))
     except RequestError as error:
-        raise ProofMalformedError(str(error), field=fields.at("rules")) from error
+        raise fields.refused(error, "rules") from error
     if isinstance(rules, ServerSeedRules):
         fields.refuse("rules", "are of a server seed, which is checked by the rounds of its pair")
     return rules

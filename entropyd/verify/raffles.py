@@ -6,7 +6,7 @@ Spec: docs/protocol.md, "What a full check of a raffle takes".
 from collections.abc import Sequence
 from hmac import compare_digest
 
-from entropyd.errors import ProofMalformedError, ProofMismatchError, RequestError
+from entropyd.errors import ProofMismatchError, RequestError
 from entropyd.games.raffle import (
     MAX_ENTRY_BYTES,
     RAFFLE_DRAW,
@@ -60,7 +60,7 @@ def _entries(fields: Fields, rules: RaffleRules) -> Entries:
     try:
         return published_entries(texts)
     except RequestError as error:
-        raise ProofMalformedError(str(error)) from error
+        raise fields.refused(error) from error
 
 
 def _check_hash(path: str, entries: Entries, said: bytes) -> None:

@@ -5,7 +5,7 @@ Spec: docs/protocol.md, "Outcome and round file".
 
 from hmac import compare_digest
 
-from entropyd.errors import ProofMalformedError, ProofMismatchError, RequestError
+from entropyd.errors import ProofMismatchError, RequestError
 from entropyd.games.round_rules import RoundRules, decode_rules
 from entropyd.games.rounds import play
 from entropyd.games.seed_pair import SERVER_SEED_BYTES, Profile, check_client_seed, server_hash
@@ -53,7 +53,7 @@ def _rules(fields: Fields) -> RoundRules:
     try:
         return decode_rules(fields.text("rules").encode("utf-8"))
     except RequestError as error:
-        raise ProofMalformedError(str(error)) from error
+        raise fields.refused(error, "rules") from error
 
 
 def _client_seed(fields: Fields) -> str:
@@ -61,7 +61,7 @@ def _client_seed(fields: Fields) -> str:
     try:
         check_client_seed("client_seed", client_seed)
     except RequestError as error:
-        raise ProofMalformedError(str(error)) from error
+        raise fields.refused(error) from error
     return client_seed
 
 

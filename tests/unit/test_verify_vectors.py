@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from entropyd.errors import ProofError
+from entropyd.errors import ProofError, ProofMalformedError
 from entropyd.verify import check_proof
 
 VECTORS = Path(__file__).parents[2] / "docs" / "vectors"
@@ -93,6 +93,26 @@ def test_every_round_verifies_and_another_hash_does_not(case):
     assert check(file).checked
     with pytest.raises(ProofError):
         check({**file, "server_hash": file["server_seed"]})
+
+
+@pytest.mark.parametrize("case", load("games")["refused"], ids=lambda case: case["field"])
+def test_a_round_that_must_be_refused_is_refused_by_the_name_of_its_field(case):
+    file = ROUNDS[0]["file"]
+    lie = {**file, **{name: case[name] for name in ("rules", "client_seed", "nonce")}}
+    with pytest.raises(ProofMalformedError) as caught:
+        check(lie)
+    assert case["field"] == caught.value.field.removeprefix("rules.")
+
+
+@pytest.mark.parametrize(
+    "case", load("match_draws")["refused_draw_rules"], ids=lambda case: case["reason"]
+)
+def test_rules_that_must_be_refused_are_refused_before_anything_is_drawn(case):
+    """Some are not text, which a file cannot hold: they stand there as other text."""
+    rules = bytes.fromhex(case["rules_hex"]).decode("latin-1")
+    with pytest.raises(ProofMalformedError) as caught:
+        check({**draw_file(DRAWS[0]), "rules": rules})
+    assert "rules" == caught.value.field.partition(".")[0]
 
 
 def test_there_are_vectors_of_everything():
