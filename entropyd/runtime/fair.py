@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from entropyd.errors import InternalError, WrongStateError
 from entropyd.games.pair_records import EndRecord
-from entropyd.games.pair_snapshot import encode_line, encode_seeds
 from entropyd.games.pair_steps import (
     OPEN_KEY,
     Kept,
@@ -30,26 +29,20 @@ from entropyd.games.pair_steps import (
     played,
     rotated,
     round_key,
-    seed_binding,
     server_seed,
 )
 from entropyd.games.seed_pair import Profile
 from entropyd.ledger.subjects import (
     StepDraft,
     StepOutcome,
-    StepRecord,
-    StepRecorded,
-    SubjectKind,
 )
 from entropyd.rbg.construction import DrawSeeds
+from entropyd.runtime.line_drafts import Recorded, draft_of, made_now, order_of
 from entropyd.runtime.line_records import LineRecords
-from entropyd.runtime.orders import MakeSteps, StepOrder
+from entropyd.runtime.orders import StepOrder
 from entropyd.runtime.step_calls import StepCalls
 from entropyd.runtime.turns import Turns
 from entropyd.runtime.waiter import AnyWaiter
-
-# What every line is found by; it has no other state worth a label.
-LABEL = "present"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +58,6 @@ class FairLimits:
     profile: Profile
     reveal_after_ns: int
     max_rounds: int
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A step as it is recorded, and whether an earlier call made it."""
-
-    record: StepRecord
-    replayed: bool
 
 
 @dataclass(slots=True)
@@ -182,12 +167,12 @@ class FairLines:
                     step = make(kept)
                     if step is None:
                         return None
-                    draft = _draft(owner, step, steps, self._wall_ns())
+                    draft = draft_of(owner, step, steps, self._wall_ns())
                     turn.waiter = self._calls.record(*owner, [draft])
                     [outcome] = await self._calls.outcomes(turn.waiter, answer_by_ns)
-                    if isinstance(outcome, StepRecorded):
-                        return Recorded(outcome.record, replayed=False)
-                    # Another node of the same ledger was first.
+                    made = made_now(outcome)
+                    if made is not None:
+                        return made
                 return found
 
     # --- steps that seeds are drawn for --------------------------------------------------
@@ -206,9 +191,9 @@ class FairLines:
                 for pair, seed in enumerate(seeds.seeds, start=1)
             ]
             step = opened(profile, made, provenance, drawn_at_ns)
-            return [_draft(owner, step, 0, drawn_at_ns)]
+            return [draft_of(owner, step, 0, drawn_at_ns)]
 
-        order = _order(owner, profile, pair=1, seeds=2, make=make)
+        order = order_of(owner, profile, pair=1, seeds=2, make=make)
         with self._calls.call() as arrived_ns:
             found = self._found(owner, OPEN_KEY, arrived_ns)
             if found is None:
@@ -265,9 +250,9 @@ class FairLines:
             [seed] = seeds.seeds
             seed_after = server_seed(seed, profile, owner, pair + 2)
             step = rotated(kept, seed_after, provenance, drawn_at_ns, reason)
-            return [_draft(owner, step, steps, drawn_at_ns)]
+            return [draft_of(owner, step, steps, drawn_at_ns)]
 
-        return _order(owner, profile, pair=pair + 2, seeds=1, make=make)
+        return order_of(owner, profile, pair=pair + 2, seeds=1, make=make)
 
     def _found(self, owner: LineOwner, key: str, arrived_ns: int) -> Recorded | None:
         """Return the step that an earlier call made, without a turn and without the gate."""
@@ -281,9 +266,7 @@ class FairLines:
         """Return the recorded step of a draw, or None if another node of the ledger was first."""
         turn.waiter = self._calls.enqueue(order)
         [outcome] = await self._calls.outcomes(turn.waiter, answer_by_ns)
-        if isinstance(outcome, StepRecorded):
-            return Recorded(outcome.record, replayed=False)
-        return None
+        return made_now(outcome)
 
     @asynccontextmanager
     async def _turn(self, owner: LineOwner, answer_by_ns: int) -> AsyncIterator[_Turn]:
@@ -301,41 +284,6 @@ class FairLines:
                 end()
             else:
                 turn.waiter.listen(lambda _decided: end())
-
-
-def _order(
-    owner: LineOwner,
-    profile: Profile,
-    *,
-    pair: int,
-    seeds: int,
-    make: MakeSteps,
-) -> StepOrder:
-    return StepOrder(
-        tenant=owner.tenant,
-        place=owner.player,
-        key=(SubjectKind.PAIRS, owner),
-        binding=seed_binding(profile, owner, pair),
-        seeds=seeds,
-        make=make,
-    )
-
-
-def _draft(owner: LineOwner, step: Step, expected: int, at_ns: int) -> StepDraft:
-    return StepDraft(
-        kind=SubjectKind.PAIRS,
-        tenant=owner.tenant,
-        name=owner.player,
-        expected=expected,
-        step=step.kind,
-        key=step.key,
-        public=step.public,
-        secret=step.secret,
-        state=encode_line(step.after.line),
-        state_secret=encode_seeds(step.after.seeds),
-        label=LABEL,
-        at_ns=at_ns,
-    )
 
 
 def _made(recorded: Recorded | None) -> Recorded:

@@ -160,7 +160,7 @@ def reels(draws, data, count):
 
 def bands(data):
     """Return the symbol of every value from 0 to 99."""
-    symbols = []
+    symbols: list[str] = []
     for entry in data["weights"].split(","):
         symbol, weight = entry.split(":")
         if int(weight) < 1:

@@ -272,7 +272,9 @@ def test_no_message_before_the_reveal_has_a_seed_in_it():
     desk.run(scenario)
     shown = [answer.SerializeToString() for answer in desk.said]
     shown += [step.public for step in desk.steps()]
-    shown += [desk.table.ledger.subject(SubjectKind.PAIRS, "site", "ann").state]
+    subject = desk.table.ledger.subject(SubjectKind.PAIRS, "site", "ann")
+    assert subject is not None
+    shown.append(subject.state)
     for seed in desk.seeds():
         for text in shown:
             assert seed not in text
@@ -486,8 +488,11 @@ def test_what_does_not_exist_is_not_found_and_makes_nothing():
     assert [step.step for step in desk.steps()] == ["open", "client-seed"]
 
 
-KEY = {"player": "ann", "round": "r-1"}
+KEY = pb.RoundKey(player="ann", round="r-1")
+BAD_KEY = pb.RoundKey(player="ann", round="r r")
 OPEN, CLIENT, PLAY = pb.OpenPairRequest, pb.SetClientSeedRequest, pb.PlayRoundRequest
+# A number that a later version may give a meaning.
+UNKNOWN: Any = 7
 SLOTS, MINES, ROULETTE = pb.GAME_SLOTS, pb.GAME_MINES, pb.GAME_ROULETTE
 
 
@@ -495,19 +500,23 @@ SLOTS, MINES, ROULETTE = pb.GAME_SLOTS, pb.GAME_MINES, pb.GAME_ROULETTE
     ("field", "method", "request_"),
     [
         ("player", "open_pair", OPEN()),
-        ("profile", "open_pair", OPEN(player="ann", profile=7)),
+        ("profile", "open_pair", OPEN(player="ann", profile=UNKNOWN)),
         ("client_seed", "set_client_seed", CLIENT(player="ann", server_hash=bytes(32))),
         ("client_seed", "set_client_seed", CLIENT(player="ann", client_seed="a:b")),
         ("server_hash", "set_client_seed", CLIENT(player="ann", client_seed="a")),
         ("key.player", "play_round", PLAY()),
-        ("key.round", "play_round", PLAY(key={"player": "ann"})),
+        ("key.round", "play_round", PLAY(key=pb.RoundKey(player="ann"))),
         ("game", "play_round", PLAY(key=KEY)),
         ("machine", "play_round", PLAY(key=KEY, game=SLOTS)),
-        ("machine", "play_round", PLAY(key=KEY, game=ROULETTE, machine=1)),
+        ("machine", "play_round", PLAY(key=KEY, game=ROULETTE, machine=pb.MACHINE_MINI)),
         ("mines", "play_round", PLAY(key=KEY, game=MINES)),
         ("mines", "play_round", PLAY(key=KEY, game=MINES, mines=20)),
         ("mines", "play_round", PLAY(key=KEY, game=ROULETTE, mines=1)),
-        ("key.round", "close_round", pb.CloseRoundRequest(key={"player": "a", "round": "r r"})),
+        (
+            "key.round",
+            "close_round",
+            pb.CloseRoundRequest(key=BAD_KEY),
+        ),
         ("reason", "void_round", pb.VoidRoundRequest(key=KEY)),
         ("pair", "rotate_pair", pb.RotatePairRequest(player="ann")),
         ("page_size", "list_pairs", pb.ListPairsRequest(page_size=-1)),

@@ -35,9 +35,9 @@ def test_the_data_files_are_those_of_the_document_and_the_vectors():
 
 def test_every_game_and_machine_has_a_table_of_its_own():
     """Eight files; each is found by its game."""
-    wanted = [(game, None) for game in Game if game is not Game.SLOTS]
-    wanted += [(Game.SLOTS, machine) for machine in Machine]
-    assert {newest_table(*pair).data_hash for pair in wanted} == set(TABLES)
+    found = [newest_table(game, None) for game in Game if game is not Game.SLOTS]
+    found += [newest_table(Game.SLOTS, machine) for machine in Machine]
+    assert {table.data_hash for table in found} == set(TABLES)
 
 
 @pytest.mark.parametrize(

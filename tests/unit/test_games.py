@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from entropyd.errors import InternalError, RequestError
 from entropyd.games import cascade, mines, roulette, slots
-from entropyd.games.blackjack import CARDS
+from entropyd.games.blackjack import CARDS, BlackjackOutcome
 from entropyd.games.cascade import CascadeMachine
 from entropyd.games.round_draws import Draws, DrawTrace
 from entropyd.games.round_rules import decode_rules, new_rules
@@ -286,7 +286,7 @@ def test_roulette_meets_every_pocket_equally_often():
 @pytest.mark.parametrize(("tiles", "count"), [(3, 1), (4, 2), (4, 3), (5, 3), (6, 5)])
 def test_mines_meet_every_order_of_every_set_equally_often(tiles, count):
     """On small boards all values of all draws are gone through."""
-    seen = Counter()
+    seen: Counter[tuple[int, ...]] = Counter()
     total = perm(tiles, count)
     for number in range(total):
         values, rest = [], number
@@ -312,6 +312,7 @@ def test_a_shoe_is_six_of_every_card_and_its_last_place_leads():
     outcome = play_words(
         new_rules(Profile.V1, Game.BLACKJACK), Runs([[n, 1] for n in range(311, 0, -1)])
     ).outcome
+    assert isinstance(outcome, BlackjackOutcome)
     assert outcome.shoe == CARDS[::-1]
     assert (outcome.player, outcome.dealer) == (("14c", "12c"), ("13c", "11c"))
 
