@@ -232,6 +232,18 @@ def note_cases():
     yield "base64 with a space", note[:-10] + b" " + note[-10:], ours
     yield "base64 with bits left over", left_over(note), ours
     yield "a signature of three bytes", text + "\n\u2014 a AAAA\n".encode(), ours
+    for label, line_of_a_stranger in (
+        ("a key id and no signature", "a AAAAAA=="),
+        ("a name with +", "a+b AAAAAAA="),
+        ("no name", " AAAAAAA="),
+        ("nothing after the name", "a"),
+        ("two spaces", "a  AAAAAAA="),
+        ("a space at its end", "a AAAAAAA= "),
+        ("base64 of another alphabet", "a AAAA-_8="),
+    ):
+        wrong = f"\u2014 {line_of_a_stranger}\n".encode()
+        yield f"a stranger's line has {label}", note + wrong, ours
+    yield "a stranger's line of one byte", note + "\u2014 a AAAAAAA=\n".encode(), ours
     yield "a tab in the text", note.replace(b" ", b"\t", 1), ours
     yield "CR LF", note.replace(b"\n", b"\r\n"), ours
     yield "no UTF-8", note.replace(b"One", b"On\xff"), ours

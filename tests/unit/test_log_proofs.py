@@ -180,6 +180,17 @@ def test_every_changed_bit_of_a_consistency_proof_is_refused(old, new):
     assert not any(taken)
 
 
+def test_a_hash_too_many_is_named_whatever_it_is():
+    """Also where the path was complete before it."""
+    for extra in (bytes(32), ROOTS[13]):
+        path = [*inclusion_proof(READ, 4, 13), extra]
+        with pytest.raises(ProofInvalidError, match="5 hashes are more than the path has"):
+            verify_inclusion(HASHES[4], 4, 13, path, ROOTS[13])
+        proof = [*consistency_proof(READ, 6, 13), extra]
+        with pytest.raises(ProofInvalidError, match="hashes are more than it takes"):
+            verify_consistency(6, 13, ROOTS[6], ROOTS[13], proof)
+
+
 def test_a_log_that_changed_an_old_leaf_has_no_consistency_proof():
     """Every honest-looking proof of the forked log is refused against the old root."""
     forked = [*HASHES[:5], merkle.leaf_hash(b"another"), *HASHES[6:]]
