@@ -51,11 +51,13 @@ def test_five_cards_and_the_clock_give_the_whole_deck(seed):
     assert [seed] == search(seen(deck(seed), SEAT), range(start, start + 200_000))
 
 
+@pytest.mark.timeout(900)
 def test_without_the_clock_a_whole_day_is_searched_and_the_deck_is_found():
     """All 86,400,000 seeds."""
     assert [SEED] == search(seen(deck(SEED), SEAT), DAY)
 
 
+@pytest.mark.timeout(900)
 def test_a_deck_of_ours_has_no_seed_of_the_clock():
     """All 86,400,000 seeds fit no five cards of it; that one does by chance is 0.28 a deck."""
     [cards] = our_orders(fixed("decks under attack"), CARDS, 1)

@@ -34,6 +34,7 @@ def test_no_number_is_said_that_was_not_computed():
     assert set() == set(NUMBER.findall(prose())) - known
 
 
+@pytest.mark.timeout(900)
 def test_tables_are_those_that_are_computed():
     assert tables() == dict(TABLE.findall(TEXT))
 
