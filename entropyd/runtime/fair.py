@@ -40,8 +40,8 @@ from entropyd.rbg.construction import DrawSeeds
 from entropyd.runtime.line_drafts import Recorded, draft_of, made_now, order_of
 from entropyd.runtime.line_records import LineRecords
 from entropyd.runtime.orders import StepOrder
+from entropyd.runtime.shared_turns import SharedTurns
 from entropyd.runtime.step_calls import StepCalls
-from entropyd.runtime.turns import Turns
 from entropyd.runtime.waiter import AnyWaiter
 
 
@@ -97,7 +97,7 @@ class FairLines:
         self._records = records
         self._wall_ns = wall_ns
         self._clock_ns = clock_ns
-        self._turns = Turns()
+        self._turns = SharedTurns()
 
     def require_served(self, owner: LineOwner) -> None:
         """Refuse a player of another node; WrongNodeError."""
