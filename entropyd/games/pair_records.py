@@ -18,6 +18,8 @@ from entropyd.games.seed_pair import Profile
 # Why the daemon ends what nobody ended in time.
 EXPIRED = "expired"
 ROTATED = "rotated"
+# What every round is, and its record says: expanded from one seed of 256 bits.
+COMPUTATIONAL = "computational"
 # 128 words of one draw were rejected.
 REJECTED = "rejected"
 
@@ -64,6 +66,7 @@ class RoundRecord:
             "pair": self.pair,
             "round": self.round_id,
             "rules": self.rules.decode("ascii"),
+            "seeds": COMPUTATIONAL,
             "server_hash": self.server_hash.hex(),
             "stays_open": self.stays_open,
         }

@@ -9,7 +9,7 @@ from entropyd.encoding import check_id
 from entropyd.errors import RequestError
 from entropyd.games.mines import MAX_MINES
 from entropyd.games.pair_line import LineState, PairLine
-from entropyd.games.pair_records import RevealRecord
+from entropyd.games.pair_records import COMPUTATIONAL, RevealRecord
 from entropyd.games.pair_steps import RoundAsk
 from entropyd.games.seed_pair import Profile, hash_of_seed_bytes
 from entropyd.games.tables import Game, Machine
@@ -159,6 +159,7 @@ def round_message(player: str, view: RoundView) -> pb.Round:
         state=_round_state(view),
         void_reason=view.void_reason,
         played_at=_timestamp(view.played_at_ns),
+        seeds=COMPUTATIONAL,
     )
     if record.outcome is not None:
         rules = record.decoded_rules

@@ -574,6 +574,7 @@ class Round(_message.Message):
     DICE_POKER_FIELD_NUMBER: _builtins.int
     BLACKJACK_FIELD_NUMBER: _builtins.int
     PLAYED_AT_FIELD_NUMBER: _builtins.int
+    SEEDS_FIELD_NUMBER: _builtins.int
     pair: _builtins.int
     """Of which pair."""
     nonce: _builtins.int
@@ -588,6 +589,8 @@ class Round(_message.Message):
     """Whether it goes on."""
     void_reason: _builtins.str
     """Why it was voided; empty unless it was."""
+    seeds: _builtins.str
+    """Always "computational": expanded from one seed of 256 bits, which reaches only some of the shoes."""
     @_builtins.property
     def key(self) -> Global___RoundKey:
         """Which round."""
@@ -638,10 +641,11 @@ class Round(_message.Message):
         dice_poker: Global___DicePokerOutcome | None = ...,
         blackjack: Global___BlackjackOutcome | None = ...,
         played_at: _timestamp_pb2.Timestamp | None = ...,
+        seeds: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["blackjack", b"blackjack", "cascade", b"cascade", "dice_poker", b"dice_poker", "key", b"key", "mines", b"mines", "outcome", b"outcome", "played_at", b"played_at", "reels", b"reels", "roulette", b"roulette"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["blackjack", b"blackjack", "cascade", b"cascade", "client_seed", b"client_seed", "dice_poker", b"dice_poker", "key", b"key", "mines", b"mines", "nonce", b"nonce", "outcome", b"outcome", "pair", b"pair", "played_at", b"played_at", "reels", b"reels", "roulette", b"roulette", "rules", b"rules", "server_hash", b"server_hash", "state", b"state", "void_reason", b"void_reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["blackjack", b"blackjack", "cascade", b"cascade", "client_seed", b"client_seed", "dice_poker", b"dice_poker", "key", b"key", "mines", b"mines", "nonce", b"nonce", "outcome", b"outcome", "pair", b"pair", "played_at", b"played_at", "reels", b"reels", "roulette", b"roulette", "rules", b"rules", "seeds", b"seeds", "server_hash", b"server_hash", "state", b"state", "void_reason", b"void_reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["roulette", "reels", "cascade", "mines", "dice_poker", "blackjack"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015

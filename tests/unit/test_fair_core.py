@@ -292,6 +292,7 @@ def test_where_the_mines_are_is_kept_as_a_secret_and_answered_to_the_game_server
     played = desk.run(scenario)
     step = desk.steps()[-1]
     assert b"outcome" not in step.public
+    assert json.loads(step.public)["seeds"] == played.seeds == "computational"
     assert json.loads(step.secret) == {"mines": list(played.mines.tile_index0)}
 
 
