@@ -1,5 +1,7 @@
 """What a verifier opens with the keys that it was given, and how it follows their change."""
 
+from dataclasses import replace
+
 import pytest
 
 from entropyd.errors import (
@@ -152,6 +154,9 @@ def test_a_note_to_a_seat_is_opened_with_any_key_of_the_receipts():
         assert note == log.open_seat_note(sign(note.encode(), key).encode())
     with pytest.raises(SignatureMissingError):
         log.open_seat_note(sign(note.encode(), HEAD).encode())
+    elsewhere = replace(note, log="other")
+    with pytest.raises(ReceiptInvalidError, match="of the log other"):
+        log.open_seat_note(sign(elsewhere.encode(), OLD).encode())
     with pytest.raises(ReceiptInvalidError):
         log.open_seat_note(signed(build(3), OLD))
     with pytest.raises(ReceiptInvalidError):
