@@ -111,7 +111,7 @@ async function verifyRaffle(fields) {
   );
   part.checks.push(comparedLists('winners', shown.map(mark), named.map(mark)));
   return {
-    checks: [], parts: [part], published: [shownHash, hex(read.commitment)],
+    checks: [], parts: [{ ...part, title: ids.match }], published: [shownHash, hex(read.commitment)],
     limits: limitsOf([part], ['published', 'other_raffles', 'once', 'source']),
   };
 }

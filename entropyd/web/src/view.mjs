@@ -101,7 +101,7 @@ function partsOf(parts) {
 
 function partOf(part) {
   return el('section', { class: 'part' },
-    el('h3', {}, t('part', part)),
+    el('h3', {}, part.title ?? t('part', part)),
     ...causeList(part.causes), checkList(part.checks),
     el('h4', {}, t('outcome')), ...drawOutcome(part), drawSteps(part));
 }
