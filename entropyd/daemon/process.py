@@ -20,6 +20,7 @@ import uvloop
 from entropyd import __version__
 from entropyd.config import Asks, Config
 from entropyd.daemon.access import Access
+from entropyd.daemon.fair_sweeps import FairSweeps
 from entropyd.daemon.ledger import kept_anchor, open_ledger
 from entropyd.daemon.parts import (
     free_bytes,
@@ -202,6 +203,14 @@ class Daemon:
             version=__version__,
             clock_ns=time.monotonic_ns,
         )
+        self._sweeps = FairSweeps(
+            self._services.sweep,
+            self._tenants,
+            observer=self._observer,
+            clock_ns=time.monotonic_ns,
+            wall_ns=time.time_ns,
+            on_fatal=self.end,
+        )
         self._http = OpsServer(
             config.http.address,
             self._metrics.registry,
@@ -271,6 +280,7 @@ class Daemon:
                 self._entropy,
                 draws=self._services.draws,
                 raffles=self._services.raffles,
+                fair=self._services.fair,
                 certificates=door.certificates,
                 open_reflection=configured.asks is Asks.NOTHING,
             )
@@ -308,6 +318,7 @@ class Daemon:
             self._supervisor.check()
             self._show_levels()
             self._access.look()
+            self._sweeps.look()
         if self._reload_asked:
             await self._reload()
         self._feed()

@@ -4,11 +4,17 @@ import time
 from dataclasses import dataclass
 
 from entropyd.config import Config
+from entropyd.games.seed_pair import Profile
 from entropyd.ledger.contract import Ledger
 from entropyd.ops.observer import Observer
 from entropyd.runtime.dealer import Dealer
+from entropyd.runtime.fair import FairLimits, FairLines
+from entropyd.runtime.fair_sweep import FairSweep
+from entropyd.runtime.line_records import LineRecords
 from entropyd.runtime.writer import GroupCommitWriter
+from entropyd.service.counted_fair import CountedFair
 from entropyd.service.draw_core import DrawCore
+from entropyd.service.fair_core import FairCore
 from entropyd.service.lists import Lists
 from entropyd.service.patience import Patience
 from entropyd.service.raffle_core import RaffleCore
@@ -20,13 +26,16 @@ class Services:
     """The cores that draw.
 
     Attributes:
-        shuffles, draws, raffles: one for each service.
+        shuffles, draws, raffles, fair: one for each service.
+        sweep: reveals overdue seed pairs.
         patience: how long their calls wait.
     """
 
     shuffles: ShuffleCore
     draws: DrawCore
     raffles: RaffleCore
+    fair: FairCore
+    sweep: FairSweep
     patience: Patience
 
 
@@ -65,4 +74,20 @@ def make_services(
         wall_ns=time.time_ns,
         large_seeds=config.draws.large_seeds,
     )
-    return Services(shuffles, draws, raffles, patience)
+    records = LineRecords(ledger)
+    lines = FairLines(
+        dealer.step_calls,
+        records,
+        limits=FairLimits(
+            profile=Profile(config.fair.profile),
+            reveal_after_ns=config.fair.reveal_after_ns,
+            max_rounds=config.fair.max_rounds,
+        ),
+        clock_ns=time.monotonic_ns,
+        wall_ns=time.time_ns,
+    )
+    sweep = FairSweep(lines, records, clock_ns=time.monotonic_ns)
+    fair = CountedFair(
+        lines, records, sweep, patience=patience, wall_ns=time.time_ns, observer=observer
+    )
+    return Services(shuffles, draws, raffles, fair, sweep, patience)

@@ -141,9 +141,13 @@ class Observer:
         """Note that a draw which is no hand was recorded."""
         self._metrics.games.drew(kind)
 
-    def round(self, game: str, outcome: str) -> None:
-        """Note what became of a round."""
-        self._metrics.games.round(game, outcome)
+    def played(self, game: str) -> None:
+        """Note that a round was recorded."""
+        self._metrics.games.played(game)
+
+    def swept(self, *, revealed: int, overdue: int) -> None:
+        """Note what a look at all seed pairs found."""
+        self._metrics.games.swept(revealed=revealed, overdue=overdue)
 
     def called(self, method: str, code: str, seconds: float, reason: str) -> None:
         """Note how a call was answered, and why not with OK."""

@@ -19,6 +19,7 @@ from entropyd.service.adapter import Adapter, Context, Parser, only
 from entropyd.service.certificates import Certificates
 from entropyd.service.draw_core import DrawCore
 from entropyd.service.entropy_core import EntropyCore
+from entropyd.service.fair_core import FairCore
 from entropyd.service.health import Health, Reflection
 from entropyd.service.raffle_core import RaffleCore
 from entropyd.service.servicers import servicer_of
@@ -28,6 +29,8 @@ from entropyd.v1 import (
     draw_service_pb2_grpc,
     entropy_service_pb2,
     entropy_service_pb2_grpc,
+    fair_service_pb2,
+    fair_service_pb2_grpc,
     raffle_service_pb2,
     raffle_service_pb2_grpc,
     shuffle_service_pb2,
@@ -38,7 +41,8 @@ SHUFFLE_SERVICE = "entropyd.v1.ShuffleService"
 DRAW_SERVICE = "entropyd.v1.DrawService"
 RAFFLE_SERVICE = "entropyd.v1.RaffleService"
 ENTROPY_SERVICE = "entropyd.v1.EntropyService"
-DEALING_SERVICES = (SHUFFLE_SERVICE, DRAW_SERVICE, RAFFLE_SERVICE)
+FAIR_SERVICE = "entropyd.v1.FairService"
+DEALING_SERVICES = (SHUFFLE_SERVICE, DRAW_SERVICE, RAFFLE_SERVICE, FAIR_SERVICE)
 
 # The largest honest request is a list of 1 MiB in 100,000 texts, before each of which stand three
 # bytes at most; of a raffle also the white space around them, for which twice the list is room. A
@@ -152,6 +156,7 @@ class Listener:
         *,
         draws: DrawCore,
         raffles: RaffleCore,
+        fair: FairCore,
         certificates: Certificates | None = None,
         open_reflection: bool = True,
     ):
@@ -164,6 +169,7 @@ class Listener:
             entropy: core of EntropyService.
             draws: core of DrawService.
             raffles: core of RaffleService.
+            fair: core of FairService.
             certificates: what it shows in TLS; None for plain text.
             open_reflection: whether everybody who reaches it is told of its services, or only
                 callers with the role `admin`.
@@ -193,6 +199,10 @@ class Listener:
             servicer_of(
                 raffle_service_pb2.DESCRIPTOR.services_by_name["RaffleService"], adapter, raffles
             ),
+            parser,
+        )
+        fair_service_pb2_grpc.add_FairServiceServicer_to_server(
+            servicer_of(fair_service_pb2.DESCRIPTOR.services_by_name["FairService"], adapter, fair),
             parser,
         )
         self._health = Health()

@@ -33,6 +33,21 @@ NEEDED: dict[str, set[Role] | None] = {
     "entropyd.v1.RaffleService/SealEntries": {Role.DRAW},
     "entropyd.v1.RaffleService/Draw": {Role.DRAW},
     "entropyd.v1.RaffleService/GetRaffle": {Role.DRAW, Role.AUDIT},
+    **{
+        f"entropyd.v1.FairService/{method}": {Role.DRAW}
+        for method in (
+            "OpenPair",
+            "SetClientSeed",
+            "PlayRound",
+            "CloseRound",
+            "VoidRound",
+            "RotatePair",
+        )
+    },
+    **{
+        f"entropyd.v1.FairService/{method}": {Role.DRAW, Role.AUDIT}
+        for method in ("GetPair", "GetRound", "ListRounds", "ListPairs")
+    },
     "entropyd.v1.EntropyService/AddUserEntropy": {Role.CONTRIBUTE},
     "entropyd.v1.EntropyService/GetStatus": None,
     "entropyd.v1.EntropyService/WatchStatus": None,
