@@ -9,9 +9,19 @@ import pytest
 from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 
-from entropyd.v1 import entropy_service_pb2, shuffle_service_pb2, types_pb2
+from entropyd.v1 import (
+    draw_service_pb2,
+    entropy_service_pb2,
+    fair_service_pb2,
+    raffle_service_pb2,
+    shuffle_service_pb2,
+    types_pb2,
+)
 
 FILES: tuple[FileDescriptor, ...] = (
+    draw_service_pb2.DESCRIPTOR,
+    fair_service_pb2.DESCRIPTOR,
+    raffle_service_pb2.DESCRIPTOR,
     entropy_service_pb2.DESCRIPTOR,
     shuffle_service_pb2.DESCRIPTOR,
     types_pb2.DESCRIPTOR,
@@ -31,12 +41,116 @@ INPUTS = {
     "Deck.removed": "cards that are in no copy; what is left is still shuffled whole",
     "BatchShuffleRequest.hands": "which hands; their order gives each its k_j, which is secret",
     "StreamShufflesRequest.hands": "which hands",
+    "DrawIntegersRequest.key": "which draw",
+    "DrawIntegersRequest.claim": "whose the match is; not an input of the draw",
+    "DrawIntegersRequest.count": "how many numbers, hashed into the draw as rules",
+    "DrawIntegersRequest.low": "added to every number",
+    "DrawIntegersRequest.bound": "how many numbers may come, each equally likely; rules",
+    "DrawIntegersRequest.sampler": "which of two uniform rules; rules",
+    "DrawIntegersRequest.large": "to wait for all seeds, or to draw from one and say so; rules",
+    "DrawKey.match": "an id, bound into X",
+    "DrawKey.draw": "an id, bound into X; drawn once, so it cannot be tried again",
+    "RollDiceRequest.key": "which draw",
+    "RollDiceRequest.claim": "as of DrawIntegers",
+    "RollDiceRequest.dice": "how many, of how many faces; rules",
+    "RollDiceRequest.sampler": "as of DrawIntegers",
+    "RollDiceRequest.large": "as of DrawIntegers",
+    "Dice.count": "how many",
+    "Dice.faces": "each equally likely",
+    "ShuffleItemsRequest.key": "which draw",
+    "ShuffleItemsRequest.claim": "as of DrawIntegers",
+    "ShuffleItemsRequest.n": "how many items; rules",
+    "ShuffleItemsRequest.labels": "what they are called; rules, by their hash",
+    "ShuffleItemsRequest.sampler": "as of DrawIntegers",
+    "ShuffleItemsRequest.large": "as of DrawIntegers",
+    "SampleRequest.key": "which draw",
+    "SampleRequest.claim": "as of DrawIntegers",
+    "SampleRequest.n": "of how many; rules",
+    "SampleRequest.labels": "as of ShuffleItems",
+    "SampleRequest.count": "how many; rules",
+    "SampleRequest.sampler": "as of DrawIntegers",
+    "SampleRequest.large": "as of DrawIntegers",
+    "DrawFromBagRequest.key": "which draw",
+    "DrawFromBagRequest.claim": "as of DrawIntegers",
+    "DrawFromBagRequest.bag": "which bag of the match; rules",
+    "DrawFromBagRequest.contents": "what it holds at first; rules, and never changed",
+    "DrawFromBagRequest.count": "how many tiles; rules",
+    "DrawFromBagRequest.returns": "tiles that were drawn before and are put back; rules",
+    "DrawFromBagRequest.sampler": "as of DrawIntegers",
+    "DrawFromBagRequest.large": "as of DrawIntegers",
+    "BagContents.preset": "a whole named set",
+    "BagContents.tiles": "its kinds",
+    "TileKind.label": "what stands on it",
+    "TileKind.count": "how many",
+    "ListDrawsRequest.match": "which match",
+    "ListDrawsRequest.claim": "who reads",
+    "ListDrawsRequest.page_size": "how much of it",
+    "ListDrawsRequest.page_token": "where to go on",
+    "ReplayMatchRequest.match": "which match",
+    "ReplayMatchRequest.claim": "who reads",
+    "ReplayMatchRequest.openings": "with what was drawn from: only what was shown already",
+    "ReplayMatchRequest.page_size": "how much of it",
+    "ReplayMatchRequest.page_token": "where to go on",
+    "SealEntriesRequest.raffle": "an id, bound into X; sealed once",
+    "SealEntriesRequest.claim": "who may draw it and read it again",
+    "SealEntriesRequest.entries": "the list, recorded before any seed of its draw exists",
+    "SealEntriesRequest.winners": "how many; rules, sealed",
+    "SealEntriesRequest.alternates": "how many; rules, sealed",
+    "SealEntriesRequest.sampler": "as of DrawIntegers, sealed",
+    "SealEntriesRequest.large": "as of DrawIntegers, sealed",
+    "DrawRequest.raffle": "which raffle; drawn once",
+    "DrawRequest.claim": "who draws",
+    "DrawRequest.entries_hash": "only compared with the sealed one",
+    "GetRaffleRequest.raffle": "which raffle",
+    "GetRaffleRequest.claim": "who reads",
+    "GetRaffleRequest.entries": "with the list",
+    "GetRaffleRequest.opening": "with what it was drawn from, once it was",
+    "OpenPairRequest.player": "whose line; an id",
+    "OpenPairRequest.profile": "which of two schemes makes rounds of seeds",
+    "SetClientSeedRequest.player": "whose line",
+    "SetClientSeedRequest.server_hash": "only compared with the one that is shown",
+    "SetClientSeedRequest.client_seed": "the player's part; the server's was hashed before",
+    "PlayRoundRequest.key": "which round; played once",
+    "PlayRoundRequest.game": "which game; rules",
+    "PlayRoundRequest.machine": "which slot machine; rules",
+    "PlayRoundRequest.mines": "how many; rules",
+    "PlayRoundRequest.expected_nonce": "only compared with the next one: the daemon numbers rounds",
+    "RoundKey.player": "whose line",
+    "RoundKey.round": "an id; once played it stays played",
+    "CloseRoundRequest.key": "which round",
+    "VoidRoundRequest.key": "which round; its nonce stays consumed",
+    "VoidRoundRequest.reason": "for people",
+    "RotatePairRequest.player": "whose line",
+    "RotatePairRequest.pair": "only compared with the present one",
+    "GetPairRequest.player": "whose line",
+    "GetRoundRequest.key": "which round",
+    "ListRoundsRequest.player": "whose line",
+    "ListRoundsRequest.pair": "which pair",
+    "ListRoundsRequest.page_size": "how much",
+    "ListRoundsRequest.page_token": "where to go on",
+    "ListPairsRequest.player": "whose line",
+    "ListPairsRequest.page_size": "how much",
+    "ListPairsRequest.page_token": "where to go on",
+    "ListPairsRequest.overdue_only": "which of them",
     "AddUserEntropyRequest.user": "whose; limits are counted by it",
     "AddUserEntropyRequest.blob": "mixed beside hardware that has been credited in full",
     "AddUserEntropyRequest.events": "as blob",
     "UserEvent.x": "as blob",
     "UserEvent.y": "as blob",
     "UserEvent.time_us": "as blob",
+}
+
+# What is called like a secret, and why it may leave.
+SHOWN_AFTER = {
+    "DrawOpening.seeds": "of a draw whose result was shown, to whoever may read the match",
+    "DrawOpening.blinding": "as its seeds",
+    "DrawOpening.salt_key": "as its seeds",
+    "RevealedPair.server_seed": "of a pair that nothing can be played on any more",
+    "Pair.client_seed": "the player's own, and public",
+    "Pair.next_nonce": "a number of rounds",
+    "Round.client_seed": "the player's own, and public",
+    "Round.nonce": "the number of the round",
+    "Round.seeds": "the word `computational`",
 }
 
 
@@ -96,15 +210,10 @@ def test_no_request_takes_what_is_open_to_anything():
 
 
 def test_the_walk_finds_the_services():
-    assert {
-        "entropyd.v1.ShuffleService.Shuffle",
-        "entropyd.v1.ShuffleService.GetShuffle",
-        "entropyd.v1.ShuffleService.BatchShuffle",
-        "entropyd.v1.ShuffleService.StreamShuffles",
-        "entropyd.v1.EntropyService.AddUserEntropy",
-        "entropyd.v1.EntropyService.GetStatus",
-        "entropyd.v1.EntropyService.WatchStatus",
-    } == {method.full_name for method in METHODS}
+    assert {"DrawService": 7, "EntropyService": 3, "FairService": 10} | {
+        "RaffleService": 3,
+        "ShuffleService": 4,
+    } == {service.name: len(service.methods) for service in SERVICES}
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
@@ -157,6 +266,7 @@ def test_answers_carry_no_secret():
     leaving = {name_of(field) for method in METHODS for field in reachable(method.output_type)}
     # The count of seeds is no seed; the claimed credit is no claim.
     leaving -= {"Provenance.seeds", "SourceStatus.claimed_millibits"}
+    leaving -= set(SHOWN_AFTER)
     assert [] == [
         name
         for name in sorted(leaving)
