@@ -129,6 +129,7 @@ class FairCore:
 
     async def void_round(self, request: pb.VoidRoundRequest, call: Call) -> pb.VoidRoundResponse:
         """Answer `VoidRound`."""
+        call.identity.require(Role.DRAW)
         reason = check_reason(request.reason)
         view, owner = await self._end(request.key, reason, call)
         return pb.VoidRoundResponse(round=round_message(owner.player, view))
