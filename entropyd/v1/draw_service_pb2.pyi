@@ -128,6 +128,7 @@ class RecordedDraw(_message.Message):
     COMMITMENT_FIELD_NUMBER: _builtins.int
     RESULT_ROOT_FIELD_NUMBER: _builtins.int
     PROVENANCE_FIELD_NUMBER: _builtins.int
+    LOG_INDEX_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """The number of this draw in its match, from 1 without gaps."""
     rules: _builtins.str
@@ -138,6 +139,10 @@ class RecordedDraw(_message.Message):
     """C: the commitment to the seeds, 32 bytes."""
     result_root: _builtins.bytes
     """D: the result root, 32 bytes."""
+    log_index: _builtins.int
+    """The index of its receipt in the log, as LedgerService takes it. 0: it was drawn before there was
+    a log, and has none.
+    """
     @_builtins.property
     def key(self) -> Global___DrawKey:
         """Which draw."""
@@ -175,10 +180,11 @@ class RecordedDraw(_message.Message):
         commitment: _builtins.bytes = ...,
         result_root: _builtins.bytes = ...,
         provenance: _types_pb2.Provenance | None = ...,
+        log_index: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "items", b"items", "key", b"key", "labels", b"labels", "left", b"left", "number", b"number", "provenance", b"provenance", "result_root", b"result_root", "rules", b"rules", "values", b"values"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "items", b"items", "key", b"key", "labels", b"labels", "left", b"left", "log_index", b"log_index", "number", b"number", "provenance", b"provenance", "result_root", b"result_root", "rules", b"rules", "values", b"values"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -27,7 +27,7 @@ from entropyd.v1 import types_pb2 as entropyd_dot_v1_dot_types__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n entropyd/v1/raffle_service.proto\x12\x0b\x65ntropyd.v1\x1a\x1e\x65ntropyd/v1/draw_service.proto\x1a\x17\x65ntropyd/v1/types.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd7\x01\n\x06Raffle\x12\x0e\n\x06raffle\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x04\x12\x14\n\x0c\x65ntries_hash\x18\x03 \x01(\x0c\x12\t\n\x01n\x18\x04 \x01(\r\x12\x0f\n\x07winners\x18\x05 \x01(\r\x12\x12\n\nalternates\x18\x06 \x01(\r\x12\r\n\x05rules\x18\x07 \x01(\t\x12-\n\tsealed_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x06result\x18\t \x01(\x0b\x32\x19.entropyd.v1.RaffleResult\"\x98\x01\n\x0cRaffleResult\x12\r\n\x05items\x18\x01 \x03(\x07\x12\x0f\n\x07winners\x18\x02 \x03(\t\x12\x12\n\nalternates\x18\x03 \x03(\t\x12\x12\n\ncommitment\x18\x04 \x01(\x0c\x12\x13\n\x0bresult_root\x18\x05 \x01(\x0c\x12+\n\nprovenance\x18\x06 \x01(\x0b\x32\x17.entropyd.v1.Provenance\"\xb3\x01\n\x12SealEntriesRequest\x12\x0e\n\x06raffle\x18\x01 \x01(\t\x12\r\n\x05\x63laim\x18\x02 \x01(\x0c\x12\x0f\n\x07\x65ntries\x18\x03 \x03(\t\x12\x0f\n\x07winners\x18\x04 \x01(\r\x12\x12\n\nalternates\x18\x05 \x01(\r\x12%\n\x07sampler\x18\x06 \x01(\x0e\x32\x14.entropyd.v1.Sampler\x12!\n\x05large\x18\x07 \x01(\x0e\x32\x12.entropyd.v1.Large\"L\n\x13SealEntriesResponse\x12#\n\x06raffle\x18\x01 \x01(\x0b\x32\x13.entropyd.v1.Raffle\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"B\n\x0b\x44rawRequest\x12\x0e\n\x06raffle\x18\x01 \x01(\t\x12\r\n\x05\x63laim\x18\x02 \x01(\x0c\x12\x14\n\x0c\x65ntries_hash\x18\x03 \x01(\x0c\"E\n\x0c\x44rawResponse\x12#\n\x06raffle\x18\x01 \x01(\x0b\x32\x13.entropyd.v1.Raffle\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"S\n\x10GetRaffleRequest\x12\x0e\n\x06raffle\x18\x01 \x01(\t\x12\r\n\x05\x63laim\x18\x02 \x01(\x0c\x12\x0f\n\x07\x65ntries\x18\x03 \x01(\x08\x12\x0f\n\x07opening\x18\x04 \x01(\x08\"\x84\x01\n\x11GetRaffleResponse\x12#\n\x06raffle\x18\x01 \x01(\x0b\x32\x13.entropyd.v1.Raffle\x12\x0f\n\x07\x65ntries\x18\x02 \x03(\t\x12)\n\x07opening\x18\x03 \x01(\x0b\x32\x18.entropyd.v1.DrawOpening\x12\x0e\n\x06tenant\x18\x04 \x01(\t2\xea\x01\n\rRaffleService\x12P\n\x0bSealEntries\x12\x1f.entropyd.v1.SealEntriesRequest\x1a .entropyd.v1.SealEntriesResponse\x12;\n\x04\x44raw\x12\x18.entropyd.v1.DrawRequest\x1a\x19.entropyd.v1.DrawResponse\x12J\n\tGetRaffle\x12\x1d.entropyd.v1.GetRaffleRequest\x1a\x1e.entropyd.v1.GetRaffleResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n entropyd/v1/raffle_service.proto\x12\x0b\x65ntropyd.v1\x1a\x1e\x65ntropyd/v1/draw_service.proto\x1a\x17\x65ntropyd/v1/types.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xea\x01\n\x06Raffle\x12\x0e\n\x06raffle\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x04\x12\x14\n\x0c\x65ntries_hash\x18\x03 \x01(\x0c\x12\t\n\x01n\x18\x04 \x01(\r\x12\x0f\n\x07winners\x18\x05 \x01(\r\x12\x12\n\nalternates\x18\x06 \x01(\r\x12\r\n\x05rules\x18\x07 \x01(\t\x12-\n\tsealed_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x06result\x18\t \x01(\x0b\x32\x19.entropyd.v1.RaffleResult\x12\x11\n\tlog_index\x18\n \x01(\x04\"\xab\x01\n\x0cRaffleResult\x12\r\n\x05items\x18\x01 \x03(\x07\x12\x0f\n\x07winners\x18\x02 \x03(\t\x12\x12\n\nalternates\x18\x03 \x03(\t\x12\x12\n\ncommitment\x18\x04 \x01(\x0c\x12\x13\n\x0bresult_root\x18\x05 \x01(\x0c\x12+\n\nprovenance\x18\x06 \x01(\x0b\x32\x17.entropyd.v1.Provenance\x12\x11\n\tlog_index\x18\x07 \x01(\x04\"\xb3\x01\n\x12SealEntriesRequest\x12\x0e\n\x06raffle\x18\x01 \x01(\t\x12\r\n\x05\x63laim\x18\x02 \x01(\x0c\x12\x0f\n\x07\x65ntries\x18\x03 \x03(\t\x12\x0f\n\x07winners\x18\x04 \x01(\r\x12\x12\n\nalternates\x18\x05 \x01(\r\x12%\n\x07sampler\x18\x06 \x01(\x0e\x32\x14.entropyd.v1.Sampler\x12!\n\x05large\x18\x07 \x01(\x0e\x32\x12.entropyd.v1.Large\"L\n\x13SealEntriesResponse\x12#\n\x06raffle\x18\x01 \x01(\x0b\x32\x13.entropyd.v1.Raffle\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"B\n\x0b\x44rawRequest\x12\x0e\n\x06raffle\x18\x01 \x01(\t\x12\r\n\x05\x63laim\x18\x02 \x01(\x0c\x12\x14\n\x0c\x65ntries_hash\x18\x03 \x01(\x0c\"E\n\x0c\x44rawResponse\x12#\n\x06raffle\x18\x01 \x01(\x0b\x32\x13.entropyd.v1.Raffle\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"S\n\x10GetRaffleRequest\x12\x0e\n\x06raffle\x18\x01 \x01(\t\x12\r\n\x05\x63laim\x18\x02 \x01(\x0c\x12\x0f\n\x07\x65ntries\x18\x03 \x01(\x08\x12\x0f\n\x07opening\x18\x04 \x01(\x08\"\x84\x01\n\x11GetRaffleResponse\x12#\n\x06raffle\x18\x01 \x01(\x0b\x32\x13.entropyd.v1.Raffle\x12\x0f\n\x07\x65ntries\x18\x02 \x03(\t\x12)\n\x07opening\x18\x03 \x01(\x0b\x32\x18.entropyd.v1.DrawOpening\x12\x0e\n\x06tenant\x18\x04 \x01(\t2\xea\x01\n\rRaffleService\x12P\n\x0bSealEntries\x12\x1f.entropyd.v1.SealEntriesRequest\x1a .entropyd.v1.SealEntriesResponse\x12;\n\x04\x44raw\x12\x18.entropyd.v1.DrawRequest\x1a\x19.entropyd.v1.DrawResponse\x12J\n\tGetRaffle\x12\x1d.entropyd.v1.GetRaffleRequest\x1a\x1e.entropyd.v1.GetRaffleResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,21 +35,21 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'entropyd.v1.raffle_service_
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_RAFFLE']._serialized_start=140
-  _globals['_RAFFLE']._serialized_end=355
-  _globals['_RAFFLERESULT']._serialized_start=358
-  _globals['_RAFFLERESULT']._serialized_end=510
-  _globals['_SEALENTRIESREQUEST']._serialized_start=513
-  _globals['_SEALENTRIESREQUEST']._serialized_end=692
-  _globals['_SEALENTRIESRESPONSE']._serialized_start=694
-  _globals['_SEALENTRIESRESPONSE']._serialized_end=770
-  _globals['_DRAWREQUEST']._serialized_start=772
-  _globals['_DRAWREQUEST']._serialized_end=838
-  _globals['_DRAWRESPONSE']._serialized_start=840
-  _globals['_DRAWRESPONSE']._serialized_end=909
-  _globals['_GETRAFFLEREQUEST']._serialized_start=911
-  _globals['_GETRAFFLEREQUEST']._serialized_end=994
-  _globals['_GETRAFFLERESPONSE']._serialized_start=997
-  _globals['_GETRAFFLERESPONSE']._serialized_end=1129
-  _globals['_RAFFLESERVICE']._serialized_start=1132
-  _globals['_RAFFLESERVICE']._serialized_end=1366
+  _globals['_RAFFLE']._serialized_end=374
+  _globals['_RAFFLERESULT']._serialized_start=377
+  _globals['_RAFFLERESULT']._serialized_end=548
+  _globals['_SEALENTRIESREQUEST']._serialized_start=551
+  _globals['_SEALENTRIESREQUEST']._serialized_end=730
+  _globals['_SEALENTRIESRESPONSE']._serialized_start=732
+  _globals['_SEALENTRIESRESPONSE']._serialized_end=808
+  _globals['_DRAWREQUEST']._serialized_start=810
+  _globals['_DRAWREQUEST']._serialized_end=876
+  _globals['_DRAWRESPONSE']._serialized_start=878
+  _globals['_DRAWRESPONSE']._serialized_end=947
+  _globals['_GETRAFFLEREQUEST']._serialized_start=949
+  _globals['_GETRAFFLEREQUEST']._serialized_end=1032
+  _globals['_GETRAFFLERESPONSE']._serialized_start=1035
+  _globals['_GETRAFFLERESPONSE']._serialized_end=1167
+  _globals['_RAFFLESERVICE']._serialized_start=1170
+  _globals['_RAFFLESERVICE']._serialized_end=1404
 # @@protoc_insertion_point(module_scope)

@@ -36,6 +36,7 @@ class Raffle(_message.Message):
     RULES_FIELD_NUMBER: _builtins.int
     SEALED_AT_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
+    LOG_INDEX_FIELD_NUMBER: _builtins.int
     raffle: _builtins.str
     """Its id."""
     number: _builtins.int
@@ -50,6 +51,10 @@ class Raffle(_message.Message):
     """How many stand by for winners who fall out."""
     rules: _builtins.str
     """The canonical rules that are bound into the draw (docs/protocol.md, "Raffles")."""
+    log_index: _builtins.int
+    """The index in the log of the receipt that it was sealed, as LedgerService takes it. 0: it was
+    sealed before there was a log, and has none.
+    """
     @_builtins.property
     def sealed_at(self) -> _timestamp_pb2.Timestamp:
         """When it was sealed; a claim only."""
@@ -70,10 +75,11 @@ class Raffle(_message.Message):
         rules: _builtins.str = ...,
         sealed_at: _timestamp_pb2.Timestamp | None = ...,
         result: Global___RaffleResult | None = ...,
+        log_index: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["result", b"result", "sealed_at", b"sealed_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternates", b"alternates", "entries_hash", b"entries_hash", "n", b"n", "number", b"number", "raffle", b"raffle", "result", b"result", "rules", b"rules", "sealed_at", b"sealed_at", "winners", b"winners"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternates", b"alternates", "entries_hash", b"entries_hash", "log_index", b"log_index", "n", b"n", "number", b"number", "raffle", b"raffle", "result", b"result", "rules", b"rules", "sealed_at", b"sealed_at", "winners", b"winners"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -91,10 +97,13 @@ class RaffleResult(_message.Message):
     COMMITMENT_FIELD_NUMBER: _builtins.int
     RESULT_ROOT_FIELD_NUMBER: _builtins.int
     PROVENANCE_FIELD_NUMBER: _builtins.int
+    LOG_INDEX_FIELD_NUMBER: _builtins.int
     commitment: _builtins.bytes
     """C: the commitment to the seeds, 32 bytes."""
     result_root: _builtins.bytes
     """D: the result root, 32 bytes."""
+    log_index: _builtins.int
+    """The index in the log of the receipt of this draw; 0 if it has none."""
     @_builtins.property
     def items(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Places in the list of canonical entries, from 0, winners first and then alternates, in the order
@@ -122,10 +131,11 @@ class RaffleResult(_message.Message):
         commitment: _builtins.bytes = ...,
         result_root: _builtins.bytes = ...,
         provenance: _types_pb2.Provenance | None = ...,
+        log_index: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternates", b"alternates", "commitment", b"commitment", "items", b"items", "provenance", b"provenance", "result_root", b"result_root", "winners", b"winners"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternates", b"alternates", "commitment", b"commitment", "items", b"items", "log_index", b"log_index", "provenance", b"provenance", "result_root", b"result_root", "winners", b"winners"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -337,6 +337,7 @@ class Shuffle(_message.Message):
     OPEN_HASH_FIELD_NUMBER: _builtins.int
     RULES_FIELD_NUMBER: _builtins.int
     PROVENANCE_FIELD_NUMBER: _builtins.int
+    LOG_INDEX_FIELD_NUMBER: _builtins.int
     cards: _builtins.bytes
     """Card ids in dealing order, one byte each: cards[0] is dealt first. Ids are 13 * suit + rank with
     suits clubs, diamonds, hearts, spades = 0..3 and ranks 2..A = 0..12; jokers are 52 and 53.
@@ -355,6 +356,10 @@ class Shuffle(_message.Message):
     """O: the open hash, which binds hand, number, size, C and D, 32 bytes."""
     rules: _builtins.str
     """The canonical rules that are bound into the draw (docs/protocol.md, "Rules")."""
+    log_index: _builtins.int
+    """The index of its receipt in the log, as LedgerService takes it. 0: it was dealt before there
+    was a log, and has none.
+    """
     @_builtins.property
     def key(self) -> _types_pb2.HandKey:
         """Which hand."""
@@ -381,10 +386,11 @@ class Shuffle(_message.Message):
         open_hash: _builtins.bytes = ...,
         rules: _builtins.str = ...,
         provenance: _types_pb2.Provenance | None = ...,
+        log_index: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["deck", b"deck", "key", b"key", "provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "commitment", b"commitment", "deck", b"deck", "deck_root", b"deck_root", "items", b"items", "key", b"key", "open_hash", b"open_hash", "provenance", b"provenance", "rules", b"rules", "sequence", b"sequence", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "commitment", b"commitment", "deck", b"deck", "deck_root", b"deck_root", "items", b"items", "key", b"key", "log_index", b"log_index", "open_hash", b"open_hash", "provenance", b"provenance", "rules", b"rules", "sequence", b"sequence", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,21 +26,21 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x65ntropyd/v1/types.proto\x12\x0b\x65ntropyd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"&\n\x07HandKey\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0c\n\x04hand\x18\x02 \x01(\t\"4\n\x04\x44\x65\x63k\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x64\x65\x63ks\x18\x02 \x01(\r\x12\x0f\n\x07removed\x18\x03 \x03(\r\"\x8a\x02\n\tSourceUse\x12\'\n\x05\x63lass\x18\x01 \x01(\x0e\x32\x18.entropyd.v1.SourceClass\x12%\n\x04kind\x18\x02 \x01(\x0e\x32\x17.entropyd.v1.SourceKind\x12\x0e\n\x06\x64river\x18\x03 \x01(\t\x12\x0e\n\x06serial\x18\x04 \x01(\t\x12\x0f\n\x07samples\x18\x05 \x01(\x04\x12\x1a\n\x12\x63redited_millibits\x18\x06 \x01(\x04\x12&\n\x03\x61ge\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12(\n\x06health\x18\x08 \x01(\x0e\x32\x18.entropyd.v1.SourceState\x12\x0e\n\x06source\x18\t \x01(\t\"\xa6\x02\n\nProvenance\x12\'\n\x07sources\x18\x01 \x03(\x0b\x32\x16.entropyd.v1.SourceUse\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12/\n\x0c\x63onstruction\x18\x03 \x01(\x0e\x32\x19.entropyd.v1.Construction\x12\x0c\n\x04mock\x18\x04 \x01(\x08\x12\x10\n\x08\x64\x65graded\x18\x05 \x01(\x08\x12\x0c\n\x04node\x18\x06 \x01(\t\x12,\n\x08\x64rawn_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05seeds\x18\x08 \x01(\r\x12\x13\n\x0b\x62\x61tch_hands\x18\t \x01(\r\x12.\n\x0eshared_sources\x18\n \x03(\x0b\x32\x16.entropyd.v1.SourceUse*\x8a\x01\n\x0bSourceClass\x12\x1c\n\x18SOURCE_CLASS_UNSPECIFIED\x10\x00\x12\x19\n\x15SOURCE_CLASS_HARDWARE\x10\x01\x12\x16\n\x12SOURCE_CLASS_COVER\x10\x02\x12\x15\n\x11SOURCE_CLASS_USER\x10\x03\x12\x13\n\x0fSOURCE_CLASS_OS\x10\x04*\x9b\x01\n\nSourceKind\x12\x1b\n\x17SOURCE_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14SOURCE_KIND_HARDWARE\x10\x01\x12\x12\n\x0eSOURCE_KIND_OS\x10\x02\x12\x14\n\x10SOURCE_KIND_MOCK\x10\x03\x12\x16\n\x12SOURCE_KIND_REPLAY\x10\x04\x12\x14\n\x10SOURCE_KIND_USER\x10\x05*\xab\x01\n\x0bSourceState\x12\x1c\n\x18SOURCE_STATE_UNSPECIFIED\x10\x00\x12\x15\n\x11SOURCE_STATE_LOST\x10\x01\x12\x18\n\x14SOURCE_STATE_STARTUP\x10\x02\x12\x1a\n\x16SOURCE_STATE_ASSESSING\x10\x03\x12\x18\n\x14SOURCE_STATE_HEALTHY\x10\x04\x12\x17\n\x13SOURCE_STATE_FAILED\x10\x05*]\n\x0c\x43onstruction\x12\x1c\n\x18\x43ONSTRUCTION_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43ONSTRUCTION_SINGLE\x10\x01\x12\x16\n\x12\x43ONSTRUCTION_BATCH\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x65ntropyd/v1/types.proto\x12\x0b\x65ntropyd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"&\n\x07HandKey\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0c\n\x04hand\x18\x02 \x01(\t\"4\n\x04\x44\x65\x63k\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x64\x65\x63ks\x18\x02 \x01(\r\x12\x0f\n\x07removed\x18\x03 \x03(\r\"\x8a\x02\n\tSourceUse\x12\'\n\x05\x63lass\x18\x01 \x01(\x0e\x32\x18.entropyd.v1.SourceClass\x12%\n\x04kind\x18\x02 \x01(\x0e\x32\x17.entropyd.v1.SourceKind\x12\x0e\n\x06\x64river\x18\x03 \x01(\t\x12\x0e\n\x06serial\x18\x04 \x01(\t\x12\x0f\n\x07samples\x18\x05 \x01(\x04\x12\x1a\n\x12\x63redited_millibits\x18\x06 \x01(\x04\x12&\n\x03\x61ge\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12(\n\x06health\x18\x08 \x01(\x0e\x32\x18.entropyd.v1.SourceState\x12\x0e\n\x06source\x18\t \x01(\t\"\xa6\x02\n\nProvenance\x12\'\n\x07sources\x18\x01 \x03(\x0b\x32\x16.entropyd.v1.SourceUse\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12/\n\x0c\x63onstruction\x18\x03 \x01(\x0e\x32\x19.entropyd.v1.Construction\x12\x0c\n\x04mock\x18\x04 \x01(\x08\x12\x10\n\x08\x64\x65graded\x18\x05 \x01(\x08\x12\x0c\n\x04node\x18\x06 \x01(\t\x12,\n\x08\x64rawn_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05seeds\x18\x08 \x01(\r\x12\x13\n\x0b\x62\x61tch_hands\x18\t \x01(\r\x12.\n\x0eshared_sources\x18\n \x03(\x0b\x32\x16.entropyd.v1.SourceUse\"0\n\rSignedReceipt\x12\x0c\n\x04note\x18\x01 \x01(\t\x12\x11\n\tlog_index\x18\x02 \x01(\x04*\x8a\x01\n\x0bSourceClass\x12\x1c\n\x18SOURCE_CLASS_UNSPECIFIED\x10\x00\x12\x19\n\x15SOURCE_CLASS_HARDWARE\x10\x01\x12\x16\n\x12SOURCE_CLASS_COVER\x10\x02\x12\x15\n\x11SOURCE_CLASS_USER\x10\x03\x12\x13\n\x0fSOURCE_CLASS_OS\x10\x04*\x9b\x01\n\nSourceKind\x12\x1b\n\x17SOURCE_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14SOURCE_KIND_HARDWARE\x10\x01\x12\x12\n\x0eSOURCE_KIND_OS\x10\x02\x12\x14\n\x10SOURCE_KIND_MOCK\x10\x03\x12\x16\n\x12SOURCE_KIND_REPLAY\x10\x04\x12\x14\n\x10SOURCE_KIND_USER\x10\x05*\xab\x01\n\x0bSourceState\x12\x1c\n\x18SOURCE_STATE_UNSPECIFIED\x10\x00\x12\x15\n\x11SOURCE_STATE_LOST\x10\x01\x12\x18\n\x14SOURCE_STATE_STARTUP\x10\x02\x12\x1a\n\x16SOURCE_STATE_ASSESSING\x10\x03\x12\x18\n\x14SOURCE_STATE_HEALTHY\x10\x04\x12\x17\n\x13SOURCE_STATE_FAILED\x10\x05*]\n\x0c\x43onstruction\x12\x1c\n\x18\x43ONSTRUCTION_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43ONSTRUCTION_SINGLE\x10\x01\x12\x16\n\x12\x43ONSTRUCTION_BATCH\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'entropyd.v1.types_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SOURCECLASS']._serialized_start=766
-  _globals['_SOURCECLASS']._serialized_end=904
-  _globals['_SOURCEKIND']._serialized_start=907
-  _globals['_SOURCEKIND']._serialized_end=1062
-  _globals['_SOURCESTATE']._serialized_start=1065
-  _globals['_SOURCESTATE']._serialized_end=1236
-  _globals['_CONSTRUCTION']._serialized_start=1238
-  _globals['_CONSTRUCTION']._serialized_end=1331
+  _globals['_SOURCECLASS']._serialized_start=816
+  _globals['_SOURCECLASS']._serialized_end=954
+  _globals['_SOURCEKIND']._serialized_start=957
+  _globals['_SOURCEKIND']._serialized_end=1112
+  _globals['_SOURCESTATE']._serialized_start=1115
+  _globals['_SOURCESTATE']._serialized_end=1286
+  _globals['_CONSTRUCTION']._serialized_start=1288
+  _globals['_CONSTRUCTION']._serialized_end=1381
   _globals['_HANDKEY']._serialized_start=105
   _globals['_HANDKEY']._serialized_end=143
   _globals['_DECK']._serialized_start=145
@@ -49,4 +49,6 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SOURCEUSE']._serialized_end=466
   _globals['_PROVENANCE']._serialized_start=469
   _globals['_PROVENANCE']._serialized_end=763
+  _globals['_SIGNEDRECEIPT']._serialized_start=765
+  _globals['_SIGNEDRECEIPT']._serialized_end=813
 # @@protoc_insertion_point(module_scope)

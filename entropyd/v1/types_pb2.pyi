@@ -332,3 +332,29 @@ class Provenance(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Provenance: _TypeAlias = Provenance  # noqa: Y015
+
+@_typing.final
+class SignedReceipt(_message.Message):
+    """SignedReceipt is an entry of the log."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NOTE_FIELD_NUMBER: _builtins.int
+    LOG_INDEX_FIELD_NUMBER: _builtins.int
+    note: _builtins.str
+    """The signed note: text, empty line, signature lines (docs/protocol.md, "Receipts")."""
+    log_index: _builtins.int
+    """The index of its leaf in the log."""
+    def __init__(
+        self,
+        *,
+        note: _builtins.str = ...,
+        log_index: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["log_index", b"log_index", "note", b"note"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SignedReceipt: _TypeAlias = SignedReceipt  # noqa: Y015

@@ -13,6 +13,7 @@ from entropyd.v1 import (
     draw_service_pb2,
     entropy_service_pb2,
     fair_service_pb2,
+    ledger_service_pb2,
     raffle_service_pb2,
     shuffle_service_pb2,
     types_pb2,
@@ -21,6 +22,7 @@ from entropyd.v1 import (
 FILES: tuple[FileDescriptor, ...] = (
     draw_service_pb2.DESCRIPTOR,
     fair_service_pb2.DESCRIPTOR,
+    ledger_service_pb2.DESCRIPTOR,
     raffle_service_pb2.DESCRIPTOR,
     entropy_service_pb2.DESCRIPTOR,
     shuffle_service_pb2.DESCRIPTOR,
@@ -101,6 +103,14 @@ INPUTS = {
     "DrawRequest.raffle": "which raffle; drawn once",
     "DrawRequest.claim": "who draws",
     "DrawRequest.entries_hash": "only compared with the sealed one",
+    "GetReceiptRequest.log_index": "which receipt, of what happened",
+    "ListReceiptsRequest.first_index": "from which on",
+    "ListReceiptsRequest.page_size": "how many",
+    "ListReceiptsRequest.page_token": "where to go on",
+    "GetInclusionProofRequest.log_index": "of which leaf",
+    "GetInclusionProofRequest.tree_size": "in which tree",
+    "GetConsistencyProofRequest.first_size": "of which tree",
+    "GetConsistencyProofRequest.second_size": "with which",
     "GetRaffleRequest.raffle": "which raffle",
     "GetRaffleRequest.claim": "who reads",
     "GetRaffleRequest.entries": "with the list",
@@ -212,6 +222,7 @@ def test_no_request_takes_what_is_open_to_anything():
 def test_the_walk_finds_the_services():
     assert {"DrawService": 7, "EntropyService": 3, "FairService": 10} | {
         "RaffleService": 3,
+        "LedgerService": 5,
         "ShuffleService": 4,
     } == {service.name: len(service.methods) for service in SERVICES}
 
