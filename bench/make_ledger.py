@@ -26,9 +26,10 @@ from entropyd.hands.commitment import open_hash
 from entropyd.hands.rules import rules_hash
 from entropyd.ledger.chain import EMPTY, next_link
 from entropyd.ledger.contract import HandDraft
-from entropyd.ledger.hand_rows import HandRows, Row, hand_key
+from entropyd.ledger.hand_rows import HandRows, hand_key
 from entropyd.ledger.secrets import MASTER_KEY_BYTES, SecretBox
 from entropyd.ledger.sqlite import FILE_NAME, SqliteLedger
+from entropyd.ledger.sqlite_statements import Row
 from entropyd.ledger.state_dir import StateDirectory
 from entropyd.ledger.stored_row import told_digest
 
@@ -64,7 +65,7 @@ min_free = "16MiB"
 at_rest = ""
 """
 _INSERT_HAND = f"INSERT INTO hands VALUES ({', '.join('?' * 16)})"
-_INSERT_SPENT = "INSERT INTO spent VALUES (?, ?)"
+_INSERT_SPENT = "INSERT INTO spent (hand_key, hand_id) VALUES (?, ?)"
 
 
 def hand_name(number: int) -> str:

@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from entropyd.ledger.entries import EventEntry, HandEntry, LogEntry
 from entropyd.ledger.subjects import StepDraft, StepOutcome, StepRecord, Subject, SubjectKind
+from entropyd.log.frontier import Node
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class HandDraft:
         blinding: r, 32 bytes.
         salt_key: K, 32 bytes.
         drawn_at_ns: wall clock, nanoseconds since 1970; a claim, never an order.
+        entry: makes the hand's receipt of index, number and open hash; None: it has none.
     """
 
     tenant: str
@@ -56,6 +59,7 @@ class HandDraft:
     blinding: bytes = field(repr=False)
     salt_key: bytes = field(repr=False)
     drawn_at_ns: int
+    entry: HandEntry | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -67,11 +71,13 @@ class HandRecord:
         open_hash: O.
         draft: everything else. Seeds, blinding and salt key are empty unless
             they were asked for: an answer needs only the items.
+        log_index: of its receipt; None of a hand that has none.
     """
 
     sequence: int
     open_hash: bytes
     draft: HandDraft
+    log_index: int | None = None
 
 
 class EventKind(StrEnum):
@@ -101,6 +107,8 @@ class Event:
         at_ns: wall clock, nanoseconds since 1970; a claim.
         window: raw samples in which a health test fired, at most MAX_ALARM_WINDOW_BYTES; empty
             for any other event. Kept encrypted, and returned by `alarm_windows` alone.
+        entry: makes the receipt of the event of its index; None: it has none. Of a commit that was
+            not confirmed it is made again, with another index.
     """
 
     kind: EventKind
@@ -108,6 +116,7 @@ class Event:
     detail: str
     at_ns: int
     window: bytes = field(default=b"", repr=False)
+    entry: EventEntry | None = field(default=None, repr=False, compare=False)
 
 
 # The proportion window of a source of bits, the longer one.
@@ -145,9 +154,12 @@ class AlreadySpent:
 
     The caller compares `record` with what was asked and answers with the
     stored hand or refuses.
+
+    Attributes:
+        record: the hand; None if it is one that is dealt card by card.
     """
 
-    record: HandRecord
+    record: HandRecord | None
 
 
 # Of a hand.
@@ -208,6 +220,7 @@ class Ledger(Protocol):
 
         Raises:
             LedgerUnavailableError: the store cannot be read now.
+            HandSpentError: it is a hand that is dealt card by card.
             SecretsDestroyedError: its cards were destroyed after their retention.
             LedgerDamagedError: the record does not decrypt, or does not follow
                 from what is stored beside it.
@@ -296,6 +309,52 @@ class Ledger(Protocol):
         Raises:
             LedgerUnavailableError: the store cannot be read now.
             LedgerDamagedError: one of the rows was changed.
+        """
+        ...
+
+    def hands_at(
+        self,
+        tenant: str,
+        table_prefix: str,
+        label: str | None,
+        after: tuple[str, int],
+        limit: int,
+    ) -> list[Subject]:
+        """Return hands that are dealt card by card, in byte order of table, then by number.
+
+        Any thread may call. As in a page of `subjects` there is no secret.
+
+        Args:
+            tenant: whose.
+            table_prefix: what the tables begin with, "" for all.
+            label: which label they have, None for any.
+            after: table and number after which to begin, ("", 0) for the first.
+            limit: at most so many, from 1.
+
+        Raises:
+            As `subjects`.
+        """
+        ...
+
+    def log_size(self) -> int:
+        """Return how many entries the log has. Any thread may call."""
+        ...
+
+    def log_entries(self, first: int, limit: int) -> list[LogEntry]:
+        """Return entries in order of the log, none beyond its end. Any thread may call.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
+            LedgerDamagedError: one is missing, or is not the one that was appended.
+        """
+        ...
+
+    def log_nodes(self, nodes: Sequence[Node]) -> list[bytes]:
+        """Return the hashes of complete nodes of the tree. Any thread may call.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
+            LedgerDamagedError: one is missing.
         """
         ...
 

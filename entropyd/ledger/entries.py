@@ -18,10 +18,12 @@ class Assigned:
     Attributes:
         sequence: q, the next number at the draft's table, from 1; 0 if it asks for none.
         index: of the draft's first entry in the log, from 0.
+        number: of the step among its subject's, from 1.
     """
 
     sequence: int
     index: int
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +60,9 @@ Complete = Callable[[Assigned], Completed]
 
 TableEntry = Callable[[str, str, int], bytes]
 """Makes the receipt of a table that has its first hand, of tenant, table and index."""
+
+HandEntry = Callable[[int, int, bytes], bytes]
+"""Makes the receipt of a hand that is dealt whole, of index, number and open hash."""
+
+EventEntry = Callable[[int], bytes]
+"""Makes the receipt of an event, of its index."""

@@ -8,7 +8,6 @@ without the master key. `opening` seals blinding || salt key || seeds.
 """
 
 from hashlib import sha256
-from typing import Any
 
 from entropyd.encoding import lp
 from entropyd.errors import InternalError
@@ -16,10 +15,8 @@ from entropyd.hands.commitment import open_hash
 from entropyd.ledger.chain import next_link
 from entropyd.ledger.contract import HandDraft, HandRecord
 from entropyd.ledger.secrets import SecretBox
+from entropyd.ledger.sqlite_statements import Row
 from entropyd.ledger.stored_row import StoredRow, binding_of, row_damaged, told_digest
-
-# What SQLite returns or takes: columns of a STRICT table.
-Row = tuple[Any, ...]
 
 HASH_BYTES = 32
 SEED_BYTES = 64
@@ -181,6 +178,11 @@ class HandRows:
         return self._secrets.open(sealed, binding=binding, state=STATE, field=field, row=where)
 
 
+def with_log_index(record: HandRecord, index: int | None) -> HandRecord:
+    """Return a record that says where its receipt is."""
+    return HandRecord(record.sequence, record.open_hash, record.draft, index)
+
+
 def _open_hash(draft: HandDraft, sequence: int) -> bytes:
     return open_hash(
         draft.binding,
@@ -195,7 +197,7 @@ def _open_hash(draft: HandDraft, sequence: int) -> bytes:
 def _without_secrets(draft: HandDraft) -> HandDraft:
     # As `dataclasses.replace`, in a fifth of its time: this runs for every hand that is dealt.
     copy = object.__new__(HandDraft)
-    copy.__dict__.update(draft.__dict__, seeds=b"", blinding=b"", salt_key=b"")
+    copy.__dict__.update(draft.__dict__, seeds=b"", blinding=b"", salt_key=b"", entry=None)
     return copy
 
 

@@ -31,12 +31,13 @@ from entropyd.ledger.contract import (
     DraftOutcome,
     Event,
     EventKind,
-    HandDraft,
     HandRecord,
 )
-from entropyd.ledger.hand_rows import HandRows, Row, check_draft, hand_key
+from entropyd.ledger.entries import LogEntry, TableEntry
+from entropyd.ledger.hand_rows import HandRows, check_draft, hand_key, with_log_index
 from entropyd.ledger.secrets import SecretBox
-from entropyd.ledger.sqlite_batch import begin_history, find_row, record, spent_keys, write_notes
+from entropyd.ledger.sqlite_batch import find_row
+from entropyd.ledger.sqlite_commit import Means, begin_history, write_all
 from entropyd.ledger.sqlite_facts import (
     check_master_key,
     link_at,
@@ -52,11 +53,14 @@ from entropyd.ledger.sqlite_file import (
     open_writer,
     translated,
 )
-from entropyd.ledger.sqlite_steps import record_steps
+from entropyd.ledger.sqlite_log import log_size, read_entries, read_node, root_at
+from entropyd.ledger.sqlite_numbers import spent_among
+from entropyd.ledger.sqlite_statements import Row
 from entropyd.ledger.sqlite_subjects import SubjectReader
 from entropyd.ledger.state_dir import StateDirectory
 from entropyd.ledger.step_rows import StepRows, check_step
 from entropyd.ledger.subjects import StepDraft
+from entropyd.log.frontier import Node
 
 FILE_NAME = "ledger.sqlite3"
 
@@ -78,6 +82,7 @@ class SqliteLedger(SubjectReader):
         self._archives = directory.path / DIRECTORY_NAME
         self._secrets = secrets
         self._rows = HandRows(secrets)
+        self._table_entry: TableEntry | None = None
         self._min_free_bytes = min_free_bytes
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
@@ -114,6 +119,14 @@ class SqliteLedger(SubjectReader):
             ledger.close()
             raise
         return ledger
+
+    def set_table_entry(self, table_entry: TableEntry | None) -> None:
+        """Let the first hand of each table be preceded by a receipt. The writer's thread.
+
+        Args:
+            table_entry: makes it; called inside the transaction. None: tables have no receipt.
+        """
+        self._table_entry = table_entry
 
     def commit(
         self,
@@ -152,14 +165,10 @@ class SqliteLedger(SubjectReader):
         events: Sequence[Event],
         health_states: Sequence[tuple[str, str]],
     ) -> list[DraftOutcome]:
-        # Hands and steps do not meet: each kind is written at once, in its own order.
-        hands = [draft for draft in drafts if isinstance(draft, HandDraft)]
-        steps = [draft for draft in drafts if isinstance(draft, StepDraft)]
-        of_hands = iter(record(writer, self._rows, hands, self._archives) if hands else ())
-        of_steps = iter(record_steps(writer, self._step_rows, steps) if steps else ())
-        write_notes(writer, events, health_states)
+        means = Means(self._rows, self._step_rows, self._archives, self._table_entry)
+        outcomes = write_all(writer, means, drafts, events, health_states)
         write_windows(writer, self._secrets, events)
-        return [next(of_hands if isinstance(one, HandDraft) else of_steps) for one in drafts]
+        return outcomes
 
     def _transact(self, writer: sqlite3.Connection, work: Callable[[], T]) -> T:
         """Do all of `work` or nothing of it, and return what it returns."""
@@ -186,15 +195,17 @@ class SqliteLedger(SubjectReader):
     def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
         """Return the record of a spent hand id. See `Ledger.find`."""
         key = hand_key(tenant, hand)
-        row = self._ask(lambda reader: find_row(reader, key, self._archives))
-        if row is None:
+        found = self._ask(lambda reader: find_row(reader, key, self._archives))
+        if found is None:
             return None
-        return self._rows.read(row, tenant, hand, with_secrets=with_secrets)
+        row, index = found
+        record = self._rows.read(row, tenant, hand, with_secrets=with_secrets)
+        return with_log_index(record, index)
 
     def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
         """Return which of these hand ids are spent. See `Ledger.spent_among`."""
         keys = {hand_key(tenant, hand): hand for hand in hands}
-        spent = self._ask(lambda reader: spent_keys(reader, list(keys)))
+        spent = self._ask(lambda reader: spent_among(reader, list(keys)))
         return {keys[key] for key in spent}
 
     def probe(self) -> None:
@@ -228,6 +239,22 @@ class SqliteLedger(SubjectReader):
         """Return how many hands are recorded: the last id, for ids have no gaps."""
         ((count,),) = self._read("SELECT coalesce(max(id), 0) FROM hands", ())
         return int(count)
+
+    def log_size(self) -> int:
+        """Return how many entries the log has."""
+        return self._ask(log_size)
+
+    def log_entries(self, first: int, limit: int) -> list[LogEntry]:
+        """Return entries in order of the log. See `Ledger.log_entries`."""
+        return self._ask(lambda reader: read_entries(reader, first, limit))
+
+    def log_nodes(self, nodes: Sequence[Node]) -> list[bytes]:
+        """Return the hashes of complete nodes of the tree. See `Ledger.log_nodes`."""
+        return self._ask(lambda reader: [read_node(reader, node) for node in nodes])
+
+    def log_root(self, size: int) -> bytes | None:
+        """Return the root of the log's first `size` entries, None if it has fewer. Any thread."""
+        return self._ask(lambda reader: root_at(reader, size))
 
     def position(self) -> Position:
         """Return how far the ledger goes. Any thread; what is told has been synchronised."""

@@ -16,8 +16,8 @@ import zlib
 from collections.abc import Sequence
 
 from entropyd.errors import InternalError, LedgerDamagedError
-from entropyd.ledger.entries import LogEntry
-from entropyd.ledger.sqlite_batch import insert_rows
+from entropyd.ledger.entries import LogEntry, TableEntry
+from entropyd.ledger.sqlite_statements import insert_rows
 from entropyd.ledger.stored_row import row_damaged
 from entropyd.log.frontier import Frontier, Node, subtrees
 from entropyd.log.merkle import leaf_hash
@@ -55,9 +55,15 @@ MAX_TEXT_BYTES = 65_535
 class LogAppender:
     """Appends entries within one transaction. Made anew for each."""
 
-    def __init__(self, writer: sqlite3.Connection) -> None:
-        """Prepare; nothing is read before something is appended."""
+    def __init__(self, writer: sqlite3.Connection, table_entry: TableEntry | None = None) -> None:
+        """Prepare; nothing is read before something is appended.
+
+        Args:
+            writer: the writing connection, in a transaction.
+            table_entry: makes the receipt of a table; None: it has none.
+        """
         self._writer = writer
+        self._table_entry = table_entry
         self._frontier: Frontier | None = None
         self._entries: list[tuple[int, str, bytes]] = []
         self._nodes: list[tuple[int, bytes]] = []
@@ -81,8 +87,13 @@ class LogAppender:
         self._nodes += [(node_id(node), each) for node, each in tree.completed(leaf)]
         self._frontier = tree.append(leaf)
 
+    def append_table(self, tenant: str, table: str) -> None:
+        """Append the receipt of a table that has its first hand. Raises as `append`."""
+        if self._table_entry is not None:
+            self.append(tenant, self._table_entry(tenant, table, self.next_index))
+
     def flush(self) -> None:
-        """Write what was appended."""
+        """Write what was appended; nothing is appended after it."""
         insert_rows(self._writer, _INSERT_ENTRIES, self._entries)
         insert_rows(self._writer, _INSERT_NODES, self._nodes)
 
@@ -127,6 +138,15 @@ def frontier_at(connection: sqlite3.Connection, size: int) -> Frontier:
     """Return the tree of the first `size` entries, of its largest complete nodes."""
     nodes = subtrees(0, size) if size else []
     return Frontier(size, tuple(read_node(connection, node) for node in nodes))
+
+
+def root_at(connection: sqlite3.Connection, size: int) -> bytes | None:
+    """Return the root of the first `size` entries, None if there are fewer.
+
+    Raises:
+        LedgerDamagedError: as `read_node`.
+    """
+    return frontier_at(connection, size).root() if size <= log_size(connection) else None
 
 
 def read_entries(connection: sqlite3.Connection, first: int, limit: int) -> list[LogEntry]:

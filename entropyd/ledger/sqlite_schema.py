@@ -116,6 +116,29 @@ _VERSION_3 = (
     # An empty key is none, and costs no page here.
     """CREATE UNIQUE INDEX IF NOT EXISTS steps_by_key ON steps (subject_id, key)
         WHERE key != ''""",
+    # Hands that are dealt card by card: their numbers at tables, which they share with `hands`, and
+    # again the label of their subject, for lists in the order of tables and numbers.
+    """CREATE TABLE IF NOT EXISTS dealt_hands (
+        subject_id INTEGER PRIMARY KEY REFERENCES subjects (id),
+        tenant TEXT NOT NULL,
+        table_name TEXT NOT NULL,
+        sequence INTEGER NOT NULL CHECK (sequence >= 1),
+        label TEXT NOT NULL,
+        UNIQUE (tenant, table_name, sequence)
+    ) STRICT""",
+    """CREATE INDEX IF NOT EXISTS dealt_hands_by_label
+        ON dealt_hands (tenant, label, table_name, sequence)""",
+    # Entries of the log and the complete nodes of its tree, numbered in the order in which they are
+    # appended (sqlite_log.py).
+    """CREATE TABLE IF NOT EXISTS log_entries (
+        idx INTEGER PRIMARY KEY,
+        tenant TEXT NOT NULL,
+        text BLOB NOT NULL
+    ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS log_nodes (
+        id INTEGER PRIMARY KEY,
+        hash BLOB NOT NULL CHECK (length(hash) = 32)
+    ) STRICT""",
 )
 
 
@@ -139,12 +162,20 @@ def _to_version_2(connection: sqlite3.Connection) -> None:
     _execute(_VERSION_2)(connection)
 
 
+def _to_version_3(connection: sqlite3.Connection) -> None:
+    """Add subjects, the log, and where the receipt of a spent hand is. As long for any number."""
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(spent)")}
+    if "log_index" not in columns:
+        connection.execute("ALTER TABLE spent ADD COLUMN log_index INTEGER")
+    _execute(_VERSION_3)(connection)
+
+
 # What brings a file from version i to i + 1, i = 0, 1, ... Never change one that was released:
 # add another.
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _execute(_VERSION_1),
     _to_version_2,
-    _execute(_VERSION_3),
+    _to_version_3,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
@@ -171,8 +202,9 @@ def migrate(path: Path, connection: sqlite3.Connection) -> None:
 def take_back(path: Path, connection: sqlite3.Connection) -> int:
     """Bring the schema back by one version, for the entropyd before this one; return that version.
 
-    Version 2 does not look at tables that it does not know, so `subjects` and `steps` stay where
-    they are, empty, and are taken up again by the next upgrade.
+    Version 2 does not look at tables that it does not know, so those of version 3 stay where they
+    are, empty, and are taken up again by the next upgrade. It writes into `spent` by the place of a
+    column, so that table loses its third one, which takes longer for more hands.
 
     Raises:
         LedgerRefusedError: there is no version before, or it would not see every record. Nothing
@@ -191,8 +223,17 @@ def take_back(path: Path, connection: sqlite3.Connection) -> int:
             " entropyd before this one does not know them: what was drawn could be drawn again, and"
             " its anchor would end before them; stay with this one"
         )
-    # PRAGMA user_version is one page, written whole: either version, whenever we die.
+    (entries,) = connection.execute("SELECT coalesce(max(idx) + 1, 0) FROM log_entries").fetchone()
+    if entries:
+        raise LedgerRefusedError(
+            f"ledger {path}: holds {entries} receipt(s) of the log, and the entropyd before this"
+            " one does not go on with it: hands would be missing there; stay with this one"
+        )
+    # Either version, whenever we die.
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("ALTER TABLE spent DROP COLUMN log_index")
     connection.execute(f"PRAGMA user_version = {version - 1}")
+    connection.execute("COMMIT")
     return version - 1
 
 

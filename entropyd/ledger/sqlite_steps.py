@@ -1,28 +1,33 @@
 """Subjects and their steps in the SQLite ledger: what one transaction writes."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from entropyd.ledger.sqlite_batch import insert_rows
+from entropyd.errors import InternalError
+from entropyd.ledger.chain import EMPTY
+from entropyd.ledger.entries import Assigned
+from entropyd.ledger.hand_rows import hand_key
 from entropyd.ledger.sqlite_facts import last_step
+from entropyd.ledger.sqlite_log import LogAppender
+from entropyd.ledger.sqlite_numbers import DEALT_CARD_BY_CARD, HandNumbers, Numbered
+from entropyd.ledger.sqlite_statements import Row, ask_many, insert_rows
 from entropyd.ledger.sqlite_subjects import STEP_COLUMNS, check_destroyed
 from entropyd.ledger.step_rows import (
-    Row,
     StepRows,
     StoredStep,
     SubjectId,
     check_steps,
     subject_id,
 )
+from entropyd.ledger.stored_row import row_damaged
 from entropyd.ledger.subjects import (
     StepConflict,
     StepDraft,
     StepOutcome,
     StepRecord,
     StepRecorded,
+    StepSpent,
     StepTaken,
     SubjectKind,
 )
@@ -53,8 +58,10 @@ _OR_REPLACE = """
 _INSERT_STEPS = """
     INSERT INTO steps (id, subject_id, number, step, key, at_ns, public, secret, link, proof) VALUES
 """
-# As ROWS_A_STATEMENT: 3 variables each, far below SQLite's limit.
-QUESTIONS_A_STATEMENT = 64
+_INSERT_DEALT = """
+    INSERT INTO dealt_hands (subject_id, tenant, table_name, sequence, label) VALUES
+"""
+_SET_DEALT_LABEL = "UPDATE dealt_hands SET label = ? WHERE subject_id = ? AND label != ?"
 
 
 @dataclass(slots=True)
@@ -65,85 +72,186 @@ class _Going:
         row_id: of its row; 0 until it has a step.
         steps: how many it has, those of this commit included.
         taken: steps by their keys: those that the commit asks for, and its own.
-        last: the draft of its last step, None until this commit writes one.
+        last: its last step, None until this commit writes one.
     """
 
     row_id: int = 0
     steps: int = 0
-    taken: dict[str, StepRecord] = field(default_factory=dict)
-    last: StepDraft | None = None
+    taken: "dict[str, StepRecord | NewStep]" = field(default_factory=dict)
+    last: "NewStep | None" = None
 
 
-def record_steps(
-    writer: sqlite3.Connection, rows: StepRows, drafts: Sequence[StepDraft]
-) -> list[StepOutcome]:
-    """Give each step its number and write it, or say why not. Call inside a transaction.
+class StepBatch:
+    """The steps of one transaction, in order: take all, append all, flush, ask for outcomes.
 
     All is looked up first, then decided, then written: a few statements for many drafts, as for
     hands (sqlite_batch.py). The database has the last word: a number or key that is there already
     ends the transaction.
-
-    Raises:
-        LedgerDamagedError: a subject does not count its steps, or a taken step was changed.
-        SecretsDestroyedError: of a taken step; whoever looked it up first was told.
-        sqlite3.Error: as any statement.
     """
-    going = _going(writer, drafts)
-    _find_taken(writer, rows, drafts, going)
-    (subjects,) = writer.execute(_LAST_SUBJECT).fetchone()
-    row_id, link = last_step(writer)
-    outcomes: list[StepOutcome] = []
-    written: list[Row] = []
-    for draft, salt in zip(drafts, rows.salts(len(drafts)), strict=True):
-        subject = going[subject_id(draft)]
-        refusal = _refusal(draft, subject)
-        if refusal is not None:
-            outcomes.append(refusal)
-            continue
+
+    def __init__(
+        self,
+        writer: sqlite3.Connection,
+        rows: StepRows,
+        numbers: HandNumbers,
+        drafts: Sequence[StepDraft],
+    ) -> None:
+        """Look up what the drafts are about.
+
+        Raises:
+            LedgerDamagedError: a subject does not count its steps, or a taken step was changed.
+            SecretsDestroyedError: of a taken step; whoever looked it up first was told.
+            sqlite3.Error: as any statement.
+        """
+        self._writer = writer
+        self._rows = rows
+        self._numbers = numbers
+        self._going = _going(writer, drafts)
+        _find_taken(writer, rows, drafts, self._going)
+        self._subjects, self._row_id, self._link = 0, 0, EMPTY
+        if drafts:
+            (self._subjects,) = writer.execute(_LAST_SUBJECT).fetchone()
+            self._row_id, self._link = last_step(writer)
+        self._salts = iter(rows.salts(len(drafts)))
+        self._written: list[Row] = []
+        self._dealt: list[NewStep] = []
+
+    def take(self, draft: StepDraft) -> "NewStep | RefusedStep":
+        """Give a step its number, or say why not."""
+        salt = next(self._salts)
+        subject = self._going[subject_id(draft)]
+        taken = subject.taken.get(draft.key)
+        if taken is not None:
+            return RefusedStep(taken)
+        if draft.expected not in {None, subject.steps}:
+            return RefusedStep(StepConflict(subject.steps))
+        key = hand_key(draft.tenant, draft.name) if draft.table else b""
+        if draft.table and self._is_spent(key):
+            return RefusedStep(StepSpent())
         if not subject.row_id:
-            subjects += 1
-            subject.row_id = subjects
-        row_id += 1
-        number = subject.steps + 1
-        record, row = rows.write(draft, row_id, subject.row_id, number, link, salt=salt)
-        link = row[-2]
-        written.append(row)
-        _go_on(subject, draft, record)
-        outcomes.append(StepRecorded(record))
-    # The subjects first: their steps refer to them.
-    insert_rows(writer, _SET_SUBJECTS, _snapshots(rows, going.values()), then=_OR_REPLACE)
-    insert_rows(writer, _INSERT_STEPS, written)
-    return outcomes
+            self._subjects += 1
+            subject.row_id = self._subjects
+        subject.steps += 1
+        step = subject.last = NewStep(self, draft, subject.row_id, subject.steps, salt)
+        if draft.key:
+            subject.taken[draft.key] = step
+        if draft.table:
+            step.numbered = self._numbers.spend(key, DEALT_CARD_BY_CARD, draft.tenant, draft.table)
+            self._dealt.append(step)
+        return step
+
+    def _is_spent(self, key: bytes) -> bool:
+        spent = self._numbers.spent_by(key)
+        if spent == DEALT_CARD_BY_CARD:
+            # Its subject has no step: it was not found.
+            raise row_damaged(f"spent/{key.hex()}", "hand_key", "leads to a hand that is not there")
+        return spent is not None
+
+    def write(self, draft: StepDraft, subject: int, number: int, salt: bytes) -> StepRecord:
+        """Make the row of a step that is whole; return its record."""
+        self._row_id += 1
+        record, row = self._rows.write(draft, self._row_id, subject, number, self._link, salt=salt)
+        self._link = row[-2]
+        self._written.append(row)
+        return record
+
+    def flush(self) -> None:
+        """Write the rows. The subjects first: what else there is refers to them."""
+        changed = [one.last for one in self._going.values() if one.last is not None]
+        snapshots = [
+            self._rows.write_subject(one.draft, one.subject, one.number, salt)
+            for one, salt in zip(changed, self._rows.salts(len(changed)), strict=True)
+        ]
+        insert_rows(self._writer, _SET_SUBJECTS, snapshots, then=_OR_REPLACE)
+        insert_rows(self._writer, _INSERT_STEPS, self._written)
+        insert_rows(self._writer, _INSERT_DEALT, [one.dealt_row() for one in self._dealt])
+        labels = [
+            (one.draft.label, one.subject, one.draft.label)
+            for one in changed
+            if one.draft.kind is SubjectKind.HAND
+        ]
+        self._writer.executemany(_SET_DEALT_LABEL, labels)
 
 
-def _refusal(draft: StepDraft, subject: _Going) -> StepTaken | StepConflict | None:
-    taken = subject.taken.get(draft.key)
-    if taken is not None:
-        return StepTaken(taken)
-    if draft.expected not in {None, subject.steps}:
-        return StepConflict(subject.steps)
-    return None
+@dataclass(slots=True)
+class NewStep:
+    """A step that a transaction writes.
+
+    Attributes:
+        batch: which writes it.
+        draft: as it came; from `append` on as it is recorded.
+        subject: of which row it is a step.
+        number: which one.
+        salt: for its secret.
+        numbered: what a hand that is opened got.
+        record: what it becomes; None until `append`.
+    """
+
+    batch: StepBatch
+    draft: StepDraft
+    subject: int
+    number: int
+    salt: bytes = field(repr=False)
+    numbered: Numbered | None = None
+    record: StepRecord | None = None
+
+    def append(self, log: LogAppender) -> None:
+        """Complete the step with its numbers, and append its entries to the log."""
+        draft, numbered = self.draft, self.numbered
+        if numbered is not None and numbered.sequence == 1:
+            log.append_table(draft.tenant, draft.table)
+        if draft.complete is not None:
+            index = log.next_index
+            sequence = numbered.sequence if numbered else 0
+            done = draft.complete(Assigned(sequence, index, self.number))
+            for text in done.entries:
+                log.append(draft.tenant, text)
+            if numbered is not None and done.entries:
+                numbered.log_index = index
+            self.draft = replace(draft, public=done.public, state=done.state, complete=None)
+        self.record = self.batch.write(self.draft, self.subject, self.number, self.salt)
+
+    def dealt_row(self) -> Row:
+        """Return the row of `dealt_hands` of a hand that is opened."""
+        draft = self.draft
+        sequence = self.numbered.sequence if self.numbered else 0
+        return (self.subject, draft.tenant, draft.table, sequence, draft.label)
+
+    def outcome(self) -> StepRecorded:
+        """Return what became of the draft."""
+        return StepRecorded(self.recorded())
+
+    def recorded(self) -> StepRecord:
+        """Return the record, after `append`."""
+        if self.record is None:
+            raise InternalError("ledger: the outcome of a step was asked for before it was written")
+        return self.record
 
 
-def _go_on(subject: _Going, draft: StepDraft, record: StepRecord) -> None:
-    subject.steps, subject.last = record.number, draft
-    if record.key:
-        subject.taken[record.key] = record
+@dataclass(frozen=True, slots=True)
+class RefusedStep:
+    """A step that is not written.
 
+    Attributes:
+        why: what its caller is told; the step that has its key, for StepTaken.
+    """
 
-def _snapshots(rows: StepRows, going: Iterable[_Going]) -> list[Row]:
-    """Return the rows of the subjects that go on: one each, however many steps they made."""
-    changed = [(one, one.last) for one in going if one.last is not None]
-    return [
-        rows.write_subject(last, one.row_id, one.steps, salt)
-        for (one, last), salt in zip(changed, rows.salts(len(changed)), strict=True)
-    ]
+    why: StepConflict | StepSpent | StepRecord | NewStep
+
+    def append(self, log: LogAppender) -> None:
+        """Append nothing."""
+
+    def outcome(self) -> StepOutcome:
+        """Return what became of the draft."""
+        if isinstance(self.why, NewStep):
+            return StepTaken(self.why.recorded())
+        return StepTaken(self.why) if isinstance(self.why, StepRecord) else self.why
 
 
 def _going(writer: sqlite3.Connection, drafts: Sequence[StepDraft]) -> dict[SubjectId, _Going]:
     """Return the subjects of drafts as they are."""
     going = {subject_id(draft): _Going() for draft in drafts}
-    for kind, tenant, name, row_id, steps, last in _ask(writer, _GOING, list(going)):
+    for kind, tenant, name, row_id, steps, last in ask_many(writer, _GOING, list(going)):
         check_steps(f"subjects/{row_id}", steps, last)
         going[SubjectKind(kind), tenant, name] = _Going(row_id, steps)
     return going
@@ -162,24 +270,8 @@ def _find_taken(
         for draft in drafts
         if draft.key and going[subject_id(draft)].row_id
     }
-    for row_id, *columns in _ask(writer, _TAKEN, list(asked)):
+    for row_id, *columns in ask_many(writer, _TAKEN, list(asked)):
         row = StoredStep(*columns)
         check_destroyed(writer, row.where, row.secret, row.id)
         record = rows.read(row, owners[row_id])
         going[owners[row_id]].taken[record.key] = record
-
-
-def _ask(connection: sqlite3.Connection, query: str, asked: Sequence[Row]) -> list[Row]:
-    """Return what a query finds for many tuples, some at a time."""
-    found: list[Row] = []
-    for first in range(0, len(asked), QUESTIONS_A_STATEMENT):
-        some = asked[first : first + QUESTIONS_A_STATEMENT]
-        question = _question(query, len(some[0]), len(some))
-        found += connection.execute(question, tuple(chain.from_iterable(some))).fetchall()
-    return found
-
-
-@lru_cache(maxsize=QUESTIONS_A_STATEMENT * 2)
-def _question(query: str, columns: int, tuples: int) -> str:
-    one = f"({', '.join('?' * columns)})"
-    return query.format(values=", ".join([one] * tuples))

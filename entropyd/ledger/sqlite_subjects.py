@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from entropyd.ledger.sqlite_facts import steps_destroyed_through
-from entropyd.ledger.step_rows import Row, StepRows, StoredStep, StoredSubject, SubjectId
+from entropyd.ledger.sqlite_statements import Row
+from entropyd.ledger.step_rows import StepRows, StoredStep, StoredSubject, SubjectId
 from entropyd.ledger.stored_row import row_damaged
 from entropyd.ledger.subjects import StepRecord, Subject, SubjectKind
 
@@ -33,6 +34,12 @@ _PAGE = f"""
     SELECT {SUBJECT_COLUMNS} FROM subjects s
     WHERE s.kind = ? AND s.tenant = ? AND s.name {{after}} ? AND s.name < ? {{label}}
     ORDER BY s.name LIMIT ?
+"""  # noqa: S608  names of columns alone
+_HANDS_AT = f"""
+    SELECT {SUBJECT_COLUMNS} FROM dealt_hands d CROSS JOIN subjects s ON s.id = d.subject_id
+    WHERE d.tenant = ? AND (d.table_name, d.sequence) > (?, ?)
+        AND d.table_name >= ? AND d.table_name < ? {{label}}
+    ORDER BY d.table_name, d.sequence LIMIT ?
 """  # noqa: S608  names of columns alone
 # Names are ids: no character of one is as large.
 _LAST_CHARACTER = "\U0010ffff"
@@ -79,6 +86,20 @@ class SubjectReader(ABC):
         """Return subjects in byte order of their names. See `Ledger.subjects`."""
         rows = self._ask(
             lambda reader: find_subjects(reader, kind, tenant, prefix, label, after, limit)
+        )
+        return [self._step_rows.read_subject(row, with_secret=False) for row in rows]
+
+    def hands_at(
+        self,
+        tenant: str,
+        table_prefix: str,
+        label: str | None,
+        after: tuple[str, int],
+        limit: int,
+    ) -> list[Subject]:
+        """Return hands that are dealt card by card, by table and number. See `Ledger.hands_at`."""
+        rows = self._ask(
+            lambda reader: find_hands(reader, tenant, table_prefix, label, after, limit)
         )
         return [self._step_rows.read_subject(row, with_secret=False) for row in rows]
 
@@ -137,6 +158,32 @@ def find_subjects(  # noqa: PLR0917  as in the contract
         values.append(label)
     query = _PAGE.format(after=begins, label=labelled)
     return [StoredSubject(*row) for row in reader.execute(query, (*values, limit))]
+
+
+def find_hands(  # noqa: PLR0917  as in the contract
+    reader: sqlite3.Connection,
+    tenant: str,
+    table_prefix: str,
+    label: str | None,
+    after: tuple[str, int],
+    limit: int,
+) -> list[StoredSubject]:
+    """Return rows of hands that are dealt card by card, in the order of an index.
+
+    Raises:
+        LedgerDamagedError: a row does not lead to a hand, or to one with another label.
+    """
+    # Where the prefix begins behind `after`, its first table does.
+    begin = max(after, (table_prefix, 0))
+    values: list[object] = [tenant, *begin, table_prefix, table_prefix + _LAST_CHARACTER]
+    if label is not None:
+        values.append(label)
+    query = _HANDS_AT.format(label="" if label is None else "AND d.label = ?")
+    rows = [StoredSubject(*row) for row in reader.execute(query, (*values, limit))]
+    for row in rows:
+        if row.kind != SubjectKind.HAND or row.tenant != tenant or label not in {None, row.label}:
+            raise row_damaged(f"dealt_hands/{row.id}", "subject_id or label", "is another's")
+    return rows
 
 
 def _steps(reader: sqlite3.Connection, query: str, values: Row) -> list[StoredStep]:

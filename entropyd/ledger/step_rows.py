@@ -16,17 +16,16 @@ reads it under its new name, or `entropyd ledger check` reads all.
 """
 
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from entropyd.encoding import check_id, lp, u64
 from entropyd.errors import InternalError, RequestError, SecretsDestroyedError
 from entropyd.ledger.chain import next_step_link
 from entropyd.ledger.secrets import SecretBox
+from entropyd.ledger.sqlite_statements import Row
 from entropyd.ledger.stored_row import row_damaged
 from entropyd.ledger.subjects import StepDraft, StepRecord, Subject, SubjectKind
 
-# What SQLite returns or takes: columns of a STRICT table.
-Row = tuple[Any, ...]
 SubjectId = tuple[SubjectKind, str, str]
 
 _SUBJECT = lp(b"entropyd/subject/v1")
@@ -114,6 +113,21 @@ def check_step(draft: StepDraft) -> None:
         raise _broken(draft, "it does not say what kind of step it is")
     if draft.expected is not None and draft.expected < 0:
         raise _broken(draft, f"it expects {draft.expected} steps")
+    _check_table(draft)
+
+
+def _check_table(draft: StepDraft) -> None:
+    """Refuse a hand without a table and a number, and a table for anything else."""
+    opens = draft.kind is SubjectKind.HAND and draft.expected == 0
+    if opens != bool(draft.table):
+        raise _broken(draft, "the first step of a hand, and no other step, takes a table's number")
+    if draft.kind is SubjectKind.HAND and draft.expected is None:
+        raise _broken(draft, "a step of a hand says how many steps there are")
+    if draft.table:
+        try:
+            check_id("table", draft.table)
+        except RequestError as error:
+            raise _broken(draft, "its table is no id") from error
 
 
 def subject_id(draft: StepDraft) -> SubjectId:

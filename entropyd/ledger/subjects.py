@@ -11,15 +11,22 @@ Pure: no files, no clock.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from entropyd.ledger.entries import Complete
+
 
 class SubjectKind(StrEnum):
-    """What can have steps. One name is another subject in each kind."""
+    """What can have steps. One name is another subject in each kind.
+
+    A HAND is one that is dealt card by card; its name is its id, unique in the tenant among all
+    hands.
+    """
 
     MATCH = "match"
     RAFFLE = "raffle"
     # All raffles of a tenant, which numbers them.
     RAFFLES = "raffles"
     PAIRS = "pairs"
+    HAND = "hand"
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,12 @@ class StepDraft:
         state_secret: what belongs to the snapshot and is kept encrypted; empty for none.
         label: what the subject can be found by, such as `open`; "" for none.
         at_ns: wall clock, nanoseconds since 1970; a claim, never an order.
+        table: of a HAND that is opened: it takes the table's next number, which it shares with the
+            hands that are dealt whole, and spends the id that is its name, as theirs are spent.
+            "" for every other step. So it stands with the first step of a HAND (`expected` 0) and
+            nowhere else, and a later step of a HAND says what it expects.
+        complete: makes `public`, `state` and the entries of the log, which name numbers that are
+            given in the transaction. None: the step is as it stands, and has no entry.
     """
 
     kind: SubjectKind
@@ -52,6 +65,8 @@ class StepDraft:
     state_secret: bytes = field(repr=False)
     label: str
     at_ns: int
+    table: str = ""
+    complete: Complete | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -119,4 +134,9 @@ class StepConflict:
     steps: int
 
 
-StepOutcome = StepRecorded | StepTaken | StepConflict
+@dataclass(frozen=True)
+class StepSpent:
+    """The id of the hand was spent before, by one that was dealt whole. Nothing was written."""
+
+
+StepOutcome = StepRecorded | StepTaken | StepConflict | StepSpent

@@ -20,6 +20,7 @@ from entropyd.entropy.gate import Gate, Hold
 from entropyd.errors import (
     EntropydError,
     EntropyHoldError,
+    HandSpentError,
     LedgerUnavailableError,
     OverloadError,
     ShuttingDownError,
@@ -368,6 +369,11 @@ def dealt_of(order: DrawOrder, outcome: Outcome) -> Dealt:
         HandSpentError: the hand was spent meanwhile, with another claim or other parameters.
     """
     if isinstance(outcome, AlreadySpent):
+        if outcome.record is None:
+            raise HandSpentError(
+                "this id is one of a hand that is dealt card by card; ask HandService for it, or"
+                " use a new hand id"
+            )
         return Dealt(judge(outcome.record, order.binding, order.claim_digest), replayed=True)
     return Dealt(outcome.record, replayed=False)
 

@@ -170,6 +170,7 @@ def test_back_by_one_version_and_up_again(state):
     spent, new = ledger.commit([make_draft("h6", attempt=2), make_draft("h8", table="a")])
     assert isinstance(spent, AlreadySpent)
     assert isinstance(new, Recorded)
+    assert spent.record is not None
     assert make_draft("h6").items == spent.record.draft.items
     assert 6 == new.record.sequence
     assert ledger.position().link == ledger.link_at(8)
@@ -181,6 +182,7 @@ def test_a_file_that_went_back_to_version_1_comes_up_again(state):
     ledger = open_ledger(state)
     origin = ledger.origin()
     ledger.close()
+    take_back_file(state / FILE_NAME)
     connection = sqlite3.connect(state / FILE_NAME)
     connection.execute("PRAGMA user_version = 1")
     connection.close()

@@ -398,7 +398,7 @@ def test_a_sound_ledger_passes_and_a_sample_decrypts_part_of_it(state):
         ("UPDATE hands SET opening = items WHERE id = 5", "hands/5, field opening"),
         ("UPDATE spent SET hand_id = 6 WHERE hand_id = 5", "hands/5: is not where its spent id"),
         ("DELETE FROM spent WHERE hand_id = 5", "hands/5: is not where its spent id"),
-        ("INSERT INTO spent VALUES (zeroblob(16), 99)", "11 ids are spent, by 10 hands"),
+        ("INSERT INTO spent VALUES (zeroblob(16), 99, NULL)", "11 ids are spent, by 10 hands"),
         ("UPDATE tables SET next_sequence = 1 WHERE name = 't1'", "the next numbers"),
         ("DELETE FROM events WHERE id = 1", "the last is 2, there are 1"),
     ],

@@ -27,7 +27,7 @@ from entropyd.ledger.state_dir import StateDirectory
 from tests.contract.ledger import LedgerContract
 from tests.contract.ledger_child import open_ledger
 from tests.contract.steps import StepsContract
-from tests.fakes.drafts import make_draft
+from tests.fakes.drafts import make_draft, record_of
 from tests.fakes.sqlite_faults import failing_writes
 
 ROOT = Path(__file__).parents[2]
@@ -286,7 +286,10 @@ def test_a_commit_survives_the_failure_of_any_of_its_writes(state, code, written
         assert type(one) is type(two)
         assert isinstance(one, Recorded | AlreadySpent)
         assert isinstance(two, Recorded | AlreadySpent)
-        assert [one.record.sequence, two.record.sequence] == [2 * number + 2, 2 * number + 3]
+        assert [record_of(one).sequence, record_of(two).sequence] == [
+            2 * number + 2,
+            2 * number + 3,
+        ]
         assert ledger.find("room", hand) == one.record
     assert ledger.count() == 1 + 2 * writes.count
     assert len(ledger.events()) in {0, writes.count}
@@ -313,7 +316,7 @@ def test_failed_but_written_is_found_after_a_crash_and_durable_before_it_is_show
     connection.close()
     (outcome,) = after.commit([make_draft(hand, attempt=2)])
     assert isinstance(outcome, AlreadySpent)
-    assert make_draft(hand, attempt=1).items == outcome.record.draft.items
+    assert make_draft(hand, attempt=1).items == record_of(outcome).draft.items
     after.close()
 
 

@@ -4,9 +4,16 @@ from hashlib import sha256, sha512
 
 from entropyd.encoding import u32
 from entropyd.hands.binding import hand_binding
-from entropyd.ledger.contract import HandDraft
+from entropyd.ledger.contract import AlreadySpent, DraftOutcome, HandDraft, HandRecord, Recorded
 
 RULES = b"contributions=none\ndeck=standard52\ndecks=1\nproofs=deck\nreveal=never\nsampler=masked\n"
+
+
+def record_of(outcome: DraftOutcome) -> HandRecord:
+    """Return the record of a hand that was dealt whole, now or before."""
+    assert isinstance(outcome, Recorded | AlreadySpent)
+    assert outcome.record is not None
+    return outcome.record
 
 
 def make_draft(

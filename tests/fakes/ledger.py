@@ -7,10 +7,16 @@ import dataclasses
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from hashlib import sha256
 
 from entropyd.encoding import lp, u32, u64
-from entropyd.errors import LedgerConflictError, LedgerUnavailableError
+from entropyd.errors import (
+    HandSpentError,
+    InternalError,
+    LedgerConflictError,
+    LedgerUnavailableError,
+)
 from entropyd.ledger.alarm_windows import check_window
 from entropyd.ledger.contract import (
     MAX_ALARM_WINDOWS,
@@ -26,6 +32,7 @@ from entropyd.ledger.contract import (
     Outcome,
     Recorded,
 )
+from entropyd.ledger.entries import Assigned, LogEntry, TableEntry
 from entropyd.ledger.hand_rows import check_draft
 from entropyd.ledger.step_rows import check_step
 from entropyd.ledger.subjects import (
@@ -34,10 +41,13 @@ from entropyd.ledger.subjects import (
     StepOutcome,
     StepRecord,
     StepRecorded,
+    StepSpent,
     StepTaken,
     Subject,
     SubjectKind,
 )
+from entropyd.log.frontier import Node
+from entropyd.log.merkle import root
 
 SubjectId = tuple[SubjectKind, str, str]
 
@@ -53,6 +63,9 @@ class MemoryDisk:
     events: list[Event] = dataclasses.field(default_factory=list)
     windows: list[AlarmWindow] = dataclasses.field(default_factory=list)
     health: dict[str, str] = dataclasses.field(default_factory=dict)
+    # Hands that are dealt card by card: their tables and numbers.
+    dealt: dict[tuple[str, str], tuple[str, int]] = dataclasses.field(default_factory=dict)
+    log: list[LogEntry] = dataclasses.field(default_factory=list)
     held: bool = False
 
 
@@ -69,9 +82,13 @@ class MemoryLedger:
         if self._disk.held:
             raise LedgerConflictError("memory disk: is held by another ledger")
         self._disk.held = True
+        self._table_entry: TableEntry | None = None
         self._closed = False
         self._one_at_a_time = threading.Lock()
         self._whole = threading.Lock()
+
+    def set_table_entry(self, table_entry: TableEntry | None) -> None:
+        self._table_entry = table_entry
 
     def commit(
         self,
@@ -91,21 +108,48 @@ class MemoryLedger:
             for event in events:
                 check_window(event)
             with self._whole:
-                outcomes: list[DraftOutcome] = []
-                for draft in drafts:
-                    if isinstance(draft, StepDraft):
-                        outcomes.append(self._append(draft))
-                    else:
-                        outcomes.append(self._record(draft))
-                for event in events:
-                    self._note(event)
-                self._disk.health.update(health_states)
-            return outcomes
+                before = copied(self._disk)
+                try:
+                    return self._write(drafts, events, health_states)
+                except BaseException:
+                    vars(self._disk).update(vars(before))
+                    raise
         finally:
             self._one_at_a_time.release()
 
+    def _write(
+        self,
+        drafts: Sequence[Draft],
+        events: Sequence[Event],
+        health_states: Sequence[tuple[str, str]],
+    ) -> list[DraftOutcome]:
+        outcomes: list[DraftOutcome] = []
+        for draft in drafts:
+            if isinstance(draft, StepDraft):
+                outcomes.append(self._append(draft))
+            else:
+                outcomes.append(self._record(draft))
+        for event in events:
+            self._note(event)
+        self._disk.health.update(health_states)
+        return outcomes
+
+    def _number(self, tenant: str, table: str) -> int:
+        self._disk.numbers[tenant, table] += 1
+        number = self._disk.numbers[tenant, table]
+        if number == 1 and self._table_entry is not None:
+            self._log(tenant, self._table_entry(tenant, table, len(self._disk.log)))
+        return number
+
+    def _log(self, tenant: str, text: bytes) -> None:
+        if not text.endswith(b"\n") or len(text) > 65535:
+            raise InternalError("not the text of a receipt")
+        self._disk.log.append(LogEntry(len(self._disk.log), tenant, text))
+
     def _note(self, event: Event) -> None:
-        plain = dataclasses.replace(event, window=b"")
+        if event.entry is not None:
+            self._log("", event.entry(len(self._disk.log)))
+        plain = dataclasses.replace(event, window=b"", entry=None)
         self._disk.events.append(plain)
         if event.window:
             self._disk.windows.append(AlarmWindow(plain, event.window))
@@ -119,9 +163,14 @@ class MemoryLedger:
         spent = self._disk.records.get((draft.tenant, draft.hand))
         if spent is not None:
             return AlreadySpent(without_secrets(spent))
-        self._disk.numbers[draft.tenant, draft.table] += 1
-        number = self._disk.numbers[draft.tenant, draft.table]
-        record = HandRecord(number, expected_open_hash(draft, number), draft)
+        if (draft.tenant, draft.hand) in self._disk.dealt:
+            return AlreadySpent(None)
+        number = self._number(draft.tenant, draft.table)
+        open_hash, index = expected_open_hash(draft, number), None
+        if draft.entry is not None:
+            index = len(self._disk.log)
+            self._log(draft.tenant, draft.entry(index, number, open_hash))
+        record = HandRecord(number, open_hash, dataclasses.replace(draft, entry=None), index)
         self._disk.records[draft.tenant, draft.hand] = record
         return Recorded(without_secrets(record))
 
@@ -133,9 +182,20 @@ class MemoryLedger:
                 return StepTaken(record)
         if draft.expected not in {None, len(steps)}:
             return StepConflict(len(steps))
+        sequence = 0
+        if draft.table:
+            if (draft.tenant, draft.name) in self._disk.records:
+                return StepSpent()
+            sequence = self._number(draft.tenant, draft.table)
+            self._disk.dealt[draft.tenant, draft.name] = (draft.table, sequence)
+        if draft.complete is not None:
+            done = draft.complete(Assigned(sequence, len(self._disk.log), len(steps) + 1))
+            for text in done.entries:
+                self._log(draft.tenant, text)
+            draft = dataclasses.replace(draft, public=done.public, state=done.state)
         number = len(steps) + 1
         record = StepRecord(number, draft.step, draft.key, draft.public, draft.secret, draft.at_ns)
-        self._disk.steps.setdefault(subject, []).append(record)
+        self._disk.steps[subject] = [*steps, record]
         self._disk.subjects[subject] = Subject(
             *subject, number, draft.state, draft.state_secret, draft.label
         )
@@ -185,9 +245,53 @@ class MemoryLedger:
         ]
         return found[:limit]
 
+    def hands_at(
+        self,
+        tenant: str,
+        table_prefix: str,
+        label: str | None,
+        after: tuple[str, int],
+        limit: int,
+    ) -> list[Subject]:
+        self._refuse_closed()
+        if limit < 1:
+            raise AssertionError(f"no page of hands has {limit} at most")
+        with self._whole:
+            every = sorted((place, owner) for owner, place in self._disk.dealt.items())
+            found = [
+                dataclasses.replace(self._disk.subjects[SubjectKind.HAND, *owner], state_secret=b"")
+                for place, owner in every
+                if owner[0] == tenant and place[0].startswith(table_prefix) and place > after
+            ]
+        return [one for one in found if label in {None, one.label}][:limit]
+
+    def log_size(self) -> int:
+        self._refuse_closed()
+        with self._whole:
+            return len(self._disk.log)
+
+    def log_entries(self, first: int, limit: int) -> list[LogEntry]:
+        self._refuse_closed()
+        if first < 0 or limit < 1:
+            raise AssertionError(f"no entries begin with {first} and are {limit} at most")
+        with self._whole:
+            return self._disk.log[first:][:limit]
+
+    def log_nodes(self, nodes: Sequence[Node]) -> list[bytes]:
+        entries = self.log_entries(0, 2**63 - 1)
+        if any((node.place + 1) << node.level > len(entries) for node in nodes):
+            raise AssertionError("a node that is not complete has no hash")
+        leaves = [entry.text[:-1] for entry in entries]
+        return [
+            root(leaves[node.place << node.level : (node.place + 1) << node.level])
+            for node in nodes
+        ]
+
     def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
         self._refuse_closed()
         with self._whole:
+            if (tenant, hand) in self._disk.dealt:
+                raise HandSpentError("hand: is dealt card by card; ask HandService for it")
             record = self._disk.records.get((tenant, hand))
         if record is None or with_secrets:
             return record
@@ -196,7 +300,8 @@ class MemoryLedger:
     def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
         self._refuse_closed()
         with self._whole:
-            return {hand for hand in hands if (tenant, hand) in self._disk.records}
+            spent = self._disk.records.keys() | self._disk.dealt.keys()
+            return {hand for hand in hands if (tenant, hand) in spent}
 
     def probe(self) -> None:
         self._refuse_closed()
@@ -222,6 +327,11 @@ class MemoryLedger:
     def _refuse_closed(self) -> None:
         if self._closed:
             raise LedgerUnavailableError("memory ledger: is closed")
+
+
+def copied(disk: MemoryDisk) -> MemoryDisk:
+    """A copy that stays what it is. What is in it is replaced and never changed."""
+    return MemoryDisk(**{name: copy(value) for name, value in vars(disk).items()})
 
 
 def subject_of(draft: StepDraft) -> SubjectId:
@@ -282,6 +392,25 @@ class WrappedLedger:
         limit: int,
     ) -> list[Subject]:
         return self.inner.subjects(kind, tenant, prefix, label, after, limit)
+
+    def hands_at(
+        self,
+        tenant: str,
+        table_prefix: str,
+        label: str | None,
+        after: tuple[str, int],
+        limit: int,
+    ) -> list[Subject]:
+        return self.inner.hands_at(tenant, table_prefix, label, after, limit)
+
+    def log_size(self) -> int:
+        return self.inner.log_size()
+
+    def log_entries(self, first: int, limit: int) -> list[LogEntry]:
+        return self.inner.log_entries(first, limit)
+
+    def log_nodes(self, nodes: Sequence[Node]) -> list[bytes]:
+        return self.inner.log_nodes(nodes)
 
     def probe(self) -> None:
         self.inner.probe()

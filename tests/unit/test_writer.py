@@ -29,7 +29,7 @@ from entropyd.ledger.subjects import StepConflict, StepRecorded, StepTaken, Subj
 from entropyd.runtime import quiet_rule, writer
 from entropyd.runtime.quiet_rule import MAX_BATCH_ROWS
 from entropyd.runtime.writer import MAX_WAITING_NOTES, GroupCommitWriter
-from tests.fakes.drafts import make_draft
+from tests.fakes.drafts import make_draft, record_of
 from tests.fakes.ledger import FaultyLedger, GatedLedger, MemoryLedger
 from tests.fakes.step_drafts import make_step
 
@@ -123,7 +123,7 @@ def test_an_answer_is_what_the_ledger_returned(play):
         bench = Bench(ledger)
         outcome = await bench.submit(make_draft(attempt=2))
         assert isinstance(outcome, AlreadySpent)
-        assert make_draft(attempt=1).items == outcome.record.draft.items
+        assert make_draft(attempt=1).items == record_of(outcome).draft.items
         await bench.writer.stop()
 
     play(scenario)
@@ -160,7 +160,7 @@ def test_a_burst_shares_one_commit(play):
         answers = [bench.submit(make_draft(f"h{number}")) for number in range(64)]
         outcomes = await asyncio.gather(*answers)
         assert [64] == [len(batch) for batch in ledger.batches]
-        assert list(range(1, 65)) == [outcome.record.sequence for outcome in outcomes]
+        assert list(range(1, 65)) == [record_of(outcome).sequence for outcome in outcomes]
         await bench.writer.stop()
 
     play(scenario)
@@ -249,7 +249,7 @@ def test_a_caller_that_went_away_spends_its_hand_and_hurts_nobody(play):
         gone.cancel()
         ledger.open_door()
         outcome = await stays
-        assert 2 == outcome.record.sequence
+        assert 2 == record_of(outcome).sequence
         assert ledger.find("room", "h1") is not None
         await bench.writer.stop()
 
@@ -270,7 +270,7 @@ def test_drafts_that_were_drawn_together_are_one_commit(play):
         await alone
         outcomes = await together
         assert [1 + len(drafts)] == [len(batch) for batch in ledger.batches]
-        assert [draft.hand for draft in drafts] == [o.record.draft.hand for o in outcomes]
+        assert [draft.hand for draft in drafts] == [record_of(o).draft.hand for o in outcomes]
         await bench.writer.stop()
 
     play(scenario)
@@ -302,7 +302,7 @@ def test_hands_and_steps_share_a_commit_and_each_caller_gets_its_own(play):
         late = bench.writer.submit([make_step(expected=0, attempt=2)])
         hand = bench.submit(make_draft("h3"))
         ledger.open_door()
-        assert [1, 2] == [o.record.sequence for o in await hands]
+        assert [1, 2] == [record_of(o).sequence for o in await hands]
         assert [StepRecorded, StepRecorded] == [type(o) for o in await steps]
         assert [StepConflict(2)] == await late
         assert isinstance(await hand, Recorded)
@@ -407,7 +407,7 @@ def test_an_unconfirmed_commit_answers_nobody_and_the_next_one_works(play, writt
             assert written == (ledger.find("room", hand) is not None)
             outcome = await bench.submit(make_draft(hand, attempt=2))
             attempt = 1 if written else 2
-            assert make_draft(hand, attempt=attempt).items == outcome.record.draft.items
+            assert make_draft(hand, attempt=attempt).items == record_of(outcome).draft.items
         assert [] == bench.fatal
         await bench.writer.stop()
 
