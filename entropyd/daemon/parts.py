@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from entropyd import __version__
 from entropyd.config import Config, Listener, UnixEndpoint
 from entropyd.daemon.sources import SourcePlan
-from entropyd.entropy.gate import Gate, HoldReason
+from entropyd.entropy.gate import Gate, GatedBatch, GatedSeed, HoldReason
 from entropyd.entropy.health import HealthTest
 from entropyd.entropy.policy import GatePolicy, UserShortfall
 from entropyd.entropy.source import SourceKind
@@ -19,6 +19,8 @@ from entropyd.errors import ConfigError
 from entropyd.hands.known_answers import draw_known_answers
 from entropyd.ops.metrics import Constants, Metrics, Vocabulary
 from entropyd.rbg.kat import run_known_answer_tests
+from entropyd.runtime.drawer import Describe
+from entropyd.service.provenance import encode_provenance
 from entropyd.v1 import (
     draw_service_pb2,
     entropy_service_pb2,
@@ -76,6 +78,27 @@ def make_gate(config: Config) -> Gate:
             user_limits=UserLimits(max_age_ns=gate.max_sample_age_ns),
         )
     )
+
+
+def describer(config: Config, gate: Gate) -> Describe:
+    """Return what makes the provenance of draws."""
+
+    def describe(
+        draws: Sequence[Sequence[GatedSeed]],
+        drawn_at_ns: int,
+        *,
+        batch: GatedBatch | None = None,
+    ) -> list[bytes]:
+        return encode_provenance(
+            draws,
+            drawn_at_ns,
+            node=config.node.name,
+            policy=gate.policy.describe(),
+            degraded=gate.degraded,
+            batch=batch,
+        )
+
+    return describe
 
 
 def make_metrics(

@@ -21,8 +21,10 @@ from entropyd import __version__
 from entropyd.config import Asks, Config
 from entropyd.daemon.access import Access
 from entropyd.daemon.fair_sweeps import FairSweeps
+from entropyd.daemon.feeding import Feeding
 from entropyd.daemon.ledger import kept_anchor, open_ledger
 from entropyd.daemon.parts import (
+    describer,
     free_bytes,
     make_gate,
     make_metrics,
@@ -33,7 +35,7 @@ from entropyd.daemon.parts import (
 from entropyd.daemon.reload import Reread, reread
 from entropyd.daemon.services import make_services
 from entropyd.daemon.sources import SourcePlan, make_source, plan_sources
-from entropyd.entropy.gate import GatedBatch, GatedSeed, SourceFacts
+from entropyd.entropy.gate import SourceFacts
 from entropyd.entropy.source_state import SourceState
 from entropyd.errors import EntropydError, InternalError
 from entropyd.ledger.contract import Event, EventKind
@@ -41,7 +43,7 @@ from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ops.hardening import harden
 from entropyd.ops.http import Heartbeat, OpsServer
 from entropyd.ops.logs import configure, get_logger
-from entropyd.ops.notify import Notifier, Progress, Watchdog, watchdog_limit_ns
+from entropyd.ops.notify import Notifier
 from entropyd.ops.observer import Observer
 from entropyd.rbg.construction import SeedConstruction
 from entropyd.runtime.dealer import Dealer
@@ -54,7 +56,6 @@ from entropyd.service import grpc_server
 from entropyd.service.adapter import Adapter
 from entropyd.service.admission import Admission
 from entropyd.service.entropy_core import EntropyCore
-from entropyd.service.provenance import encode_provenance
 
 TICK_S = 0.1
 TICKS_A_READER_CHECK = 5
@@ -149,7 +150,7 @@ class Daemon:
             hands=ledger,
             writer=self._writer,
             observer=self._observer,
-            describe=self._describe,
+            describe=describer(config, self._gate),
             on_fatal=self.end,
             os_random=os_random,
             clock_ns=time.monotonic_ns,
@@ -218,7 +219,7 @@ class Daemon:
             ready=self._ready,
         )
         self._metrics.gate.ask_can_deal(self._can_deal)
-        self._watchdog = self._make_watchdog()
+        self._feeding = Feeding(self._notifier, self._supervisor, self._writer)
 
     # --- life ----------------------------------------------------------------
 
@@ -321,7 +322,7 @@ class Daemon:
             self._sweeps.look()
         if self._reload_asked:
             await self._reload()
-        self._feed()
+        self._feeding.feed(self._turns)
 
     def _status(self) -> str:
         """Say in one line what the daemon does, and what somebody should do about it."""
@@ -410,22 +411,6 @@ class Daemon:
         except Exception as error:  # noqa: BLE001  the one catch-all of the intake, and it ends the daemon
             self.end(error)
 
-    def _describe(
-        self,
-        draws: Sequence[Sequence[GatedSeed]],
-        drawn_at_ns: int,
-        *,
-        batch: GatedBatch | None = None,
-    ) -> list[bytes]:
-        return encode_provenance(
-            draws,
-            drawn_at_ns,
-            node=self._config.node.name,
-            policy=self._gate.policy.describe(),
-            degraded=self._gate.degraded,
-            batch=batch,
-        )
-
     def _ready(self) -> str | None:
         """Say why a draw could not be dealt now, or None. Called from the HTTP threads."""
         if self._stopping.is_set():
@@ -452,23 +437,3 @@ class Daemon:
         self._observer.ledger_stood(
             self._writer.stats, self._ledger.count(), free_bytes(self._config)
         )
-
-    # --- the service manager ---------------------------------------------------
-
-    def _make_watchdog(self) -> Watchdog | None:
-        limit_ns = watchdog_limit_ns(os.environ, os.getpid())
-        if limit_ns is None:
-            return None
-        names = ("loop", "writer", *self._supervisor.progress())
-        return Watchdog(names, limit_ns=limit_ns, now_ns=time.monotonic_ns())
-
-    def _feed(self) -> None:
-        if self._watchdog is None:
-            return
-        stats = self._writer.stats
-        progress = {name: Progress(count) for name, count in self._supervisor.progress().items()}
-        progress["loop"] = Progress(self._turns)
-        idle = stats.queued == 0
-        progress["writer"] = Progress(stats.commits + stats.failures, idle=idle)
-        if self._watchdog.should_feed(progress, time.monotonic_ns()):
-            self._notifier.feed()
