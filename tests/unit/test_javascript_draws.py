@@ -14,8 +14,8 @@ import pytest
 from entropyd.games.draw_rules import decode as decode_draw
 from entropyd.games.draws import draw
 from tests.reference import make_draw_vectors, naive_draws, naive_games
+from tests.reference.javascript import Choices, check, load, tampered
 from tests.reference.naive import rules_lines
-from tests.unit.test_javascript_reference import Choices, check, load, tampered
 
 ROOT = Path(__file__).parents[2]
 VECTORS = [ROOT / f"docs/vectors/{name}.json" for name in ("games", "match_draws", "raffles")]

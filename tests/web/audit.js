@@ -3,12 +3,13 @@
 (() => {
   const complaints = [];
   const visible = (e) => e.getClientRects().length > 0;
-  const label = (e) => `${e.tagName.toLowerCase()}${e.id ? `#${e.id}` : ''} "${(e.textContent || '').trim().slice(0, 30)}"`;
+  const label = (e) => `${e.tagName} #${e.id} "${(e.textContent || '').trim().slice(0, 30)}"`;
 
   // Every control has a name that is seen, and every reference leads somewhere.
   for (const e of document.querySelectorAll('input, select, textarea, button, summary, a')) {
-    const name = e.labels?.length ? [...e.labels].map((l) => l.textContent).join('') : e.textContent;
-    if (name.trim() === '') complaints.push(`no name: ${label(e)}`);
+    const named = e.labels?.length ? [...e.labels] : [e];
+    const said = named.map((one) => one.textContent.trim()).join('');
+    if (said === '') complaints.push(`no name: ${label(e)}`);
   }
   for (const name of ['aria-describedby', 'aria-labelledby', 'for']) {
     for (const e of document.querySelectorAll(`[${name}]`)) {
@@ -27,14 +28,17 @@
     if (Number(e.tagName[1]) > level + 1) complaints.push(`heading skips a level: ${label(e)}`);
     level = Number(e.tagName[1]);
   }
-  for (const e of document.querySelectorAll('table')) if (!e.caption) complaints.push('a table has no caption');
+  for (const e of document.querySelectorAll('table')) {
+    if (!e.caption) complaints.push('a table has no caption');
+  }
   for (const e of document.querySelectorAll('ul, ol')) {
     if ([...e.children].some((c) => c.tagName !== 'LI')) complaints.push('a list has no items');
   }
-  if (!document.documentElement.lang || document.title === '') complaints.push('no language or title');
+  const { lang, scrollWidth } = document.documentElement;
+  if (!lang || document.title === '') complaints.push('no language or title');
 
   // Nothing sticks out to the right, whatever the width.
-  if (document.documentElement.scrollWidth > innerWidth) complaints.push(`scrolls: ${document.documentElement.scrollWidth} > ${innerWidth}`);
+  if (scrollWidth > innerWidth) complaints.push(`scrolls: ${scrollWidth} > ${innerWidth}`);
   for (const e of document.querySelectorAll('body *')) {
     const { right } = e.getBoundingClientRect();
     if (visible(e) && right > innerWidth + 0.5) complaints.push(`sticks out: ${label(e)}`);

@@ -1,4 +1,4 @@
-// The page's own modules under Node, for test_core.py: a case a line in, what came of it a line out.
+// The page's own modules under Node, for test_core.py: a case a line in, what came of it out.
 //
 // A case is { "text", "kept" } for a file, { "round": fields } for a typed one. What came of it is
 // { "verdict", "bad": ids of checks, "causes": codes }, or { "refused": code, "field", "causes" }.

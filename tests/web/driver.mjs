@@ -1,6 +1,6 @@
 // Chromium for tests/web/browser.py: a command a line in, an answer a line out, both JSON.
 //
-// A command is { "do": name, "page": number, ... }; an answer { "value": ... } or { "error": text }.
+// A command is { "do": name, "page": number, ... }, an answer { "value": ... } or { "error": ... }.
 // The browser is Debian's, and keeps its profile in a directory of its own that goes with it.
 
 import { createInterface } from 'node:readline';
@@ -53,7 +53,6 @@ const DO = {
   press: ({ page, key }) => pages[page].page.keyboard.press(key),
   type: ({ page, text }) => pages[page].page.keyboard.type(text),
   choose: ({ page, selector, files }) => pages[page].page.setInputFiles(selector, files),
-  screenshot: ({ page, path }) => pages[page].page.screenshot({ path, fullPage: true }).then(() => null),
   seen: ({ page }) => pages[page].seen,
   close: ({ page }) => pages[page].page.context().close(),
 };

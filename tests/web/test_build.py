@@ -11,7 +11,7 @@ import pytest
 
 from entropyd.games.data import DATA
 from entropyd.web import build, page, page_hash, page_policy
-from tests.unit.test_javascript_reference import node_binary
+from tests.reference.javascript import node_binary
 from tests.web.test_core import came_of
 
 PAGE = page().decode("utf-8")

@@ -15,8 +15,8 @@ import pytest
 
 from entropyd.errors import ProofMalformedError, ProofMismatchError
 from entropyd.verify import check_proof
+from tests.reference.javascript import node_binary
 from tests.unit.test_javascript_draws import chosen_round
-from tests.unit.test_javascript_reference import node_binary
 from tests.web import proofs
 from tests.web.proofs import changed
 
@@ -150,6 +150,10 @@ def test_missing_and_unknown_members_are_refused():
         ("null", "object"),
         ('"draw/v1"', "object"),
         ("[" * 100_000, "deep"),
+        ('{"a":"' + "x" * 20_000_000 + '"}', "missing"),
+        ('{"a":"' + "\\n" * 9_000_000 + '"}', "missing"),
+        ('"' + "\\" * 20_000_000, "json"),
+        ("9" * 20_000_000, "number"),
         ('{"a":' * 100_000, "deep"),
         ("{" + '"a":1,' * 3 + '"b":2}', "twice"),
         ('{"a":1,"\\u0061":2}', "twice"),
@@ -166,6 +170,7 @@ def test_missing_and_unknown_members_are_refused():
         ('{"__proto__":{"entropyd":"draw/v1"}}', "missing"),
         ('{"entropyd":"\\ud800"}', "type.text"),
     ],
+    ids=lambda value: value[:24].replace("\\", "-") if len(value) > 24 else None,
 )
 def test_hostile_json_is_refused_by_name(text, code):
     (came,) = came_of({"text": text})
@@ -177,6 +182,33 @@ def test_a_large_file_is_refused():
     """Before it is read."""
     (came,) = came_of({"text": '{"a":"' + "x" * (32 << 20) + '"}'})
     assert "large" == came["refused"]
+
+
+def test_what_would_take_hours_is_refused():
+    """A few lines can ask for 10^9 steps from one seed; an outcome can be anything."""
+    rules = "kind=items\nn=100000\nsampler=masked\nseeds=computational\n"
+    one = proofs.draw_object(
+        {**proofs.vectors("match_draws")["match_draws"][0], "rules": rules, "result": []}
+    )
+    draws = [one | {"number": i + 1, "draw": f"d{i}"} for i in range(11)]
+    match = {"entropyd": "match/v1", "tenant": "t", "match": "m", "draws": draws}
+    large = GOOD[next(name for name in GOOD if name.startswith("round"))] | {
+        "outcome": {"mines": [0] * 100_000}
+    }
+    found = came_of({"text": json.dumps(match)}, {"text": json.dumps(large)})
+    assert ["long", "large"] == [came["refused"] for came in found]
+
+
+def test_a_winner_is_no_alternate_whatever_entries_are_called():
+    """The two lists are compared each by itself: none can borrow from the other."""
+    for case in proofs.vectors("raffles")["raffles"]:
+        file = proofs.raffle_file(case)
+        if not file["alternates"]:
+            continue
+        first, *others = file["alternates"]
+        moved = file | {"winners": [*file["winners"], first], "alternates": others}
+        (came,) = came_of({"text": json.dumps(moved)})
+        assert ("mismatch", ["winners", "alternates"]) == (came["verdict"], came["bad"])
 
 
 # --- What is explained ---------------------------------------------------------------------------

@@ -54,7 +54,9 @@ export const hex = (bytes) => Array.from(bytes, (b) => DIGITS[b]).join('');
 /** The bytes of lower-case hex; the caller has checked that it is some. */
 export function unhex(text) {
   const out = new Uint8Array(text.length / 2);
-  for (let i = 0; i < out.length; i += 1) out[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16);
+  for (let i = 0; i < out.length; i += 1) {
+    out[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16);
+  }
   return out;
 }
 

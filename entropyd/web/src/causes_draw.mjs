@@ -1,5 +1,5 @@
-// Why a draw may differ: the usual slips, each tried alone. Those under which everything in the file
-// would agree are named.
+// Why a draw may differ: the usual slips, each tried alone. Those under which everything in the
+// file would agree are named.
 
 import { hex } from './bytes.mjs';
 import { binding, commitmentOf, computeResult, rootOf } from './draw.mjs';

@@ -60,7 +60,8 @@ function fromZero({ rules, shown }) {
   if (rules.game !== 'mines' || shown === null) return shown;
   const less = (tiles) => tiles.map((tile) => (Number(tile) >= 1 ? Number(tile) - 1 : tile));
   if (shown.words !== undefined) return { ...shown, words: less(shown.words).map(String).sort() };
-  return Array.isArray(shown.outcome.mines) ? { outcome: { mines: less(shown.outcome.mines) } } : shown;
+  const { mines } = shown.outcome;
+  return Array.isArray(mines) ? { outcome: { mines: less(mines) } } : shown;
 }
 
 /** The player's dice given as the bot's. */
@@ -114,7 +115,7 @@ async function leftOver(first, judge) {
   if (first.hash !== '' && lower(clean(first.seed)) === lower(clean(first.hash))) {
     return [{ code: 'seed_is_hash' }];
   }
-  if (first.hash !== '' && isServerSeed(first.hash) && hex(await sha256(utf8(first.hash))) === first.seed) {
+  if (isServerSeed(first.hash) && hex(await sha256(utf8(first.hash))) === first.seed) {
     return [{ code: 'seed_and_hash' }];
   }
   if (hashAgrees && !outcomeAgrees) return [{ code: 'outcome_only' }];
@@ -122,15 +123,16 @@ async function leftOver(first, judge) {
   return [{ code: 'nothing_fits' }];
 }
 
+const canBePlayed = ({ seed, clientSeed, nonce }) =>
+  isServerSeed(seed) && isClientSeed(clientSeed) && isDecimal(nonce);
+
 /** Whether a round agrees with everything that was given of it. Remembers what it computed. */
 class Judge {
   #outcomes = new Map();
   #rules = new Map();
 
   async agrees(round) {
-    if (!isServerSeed(round.seed) || !isClientSeed(round.clientSeed) || !isDecimal(round.nonce)) {
-      return false;
-    }
+    if (!canBePlayed(round)) return false;
     if (round.hash !== '' && !(await this.hashAgrees(round))) return false;
     return round.shown === null || this.outcomeAgrees(round);
   }
@@ -140,13 +142,12 @@ class Judge {
   }
 
   async outcomeAgrees(round) {
-    const valid = isServerSeed(round.seed) && isClientSeed(round.clientSeed) && isDecimal(round.nonce);
-    if (!valid) return false;
+    if (!canBePlayed(round)) return false;
     const rules = await this.#rulesOf(round);
     const outcome = await this.#outcome(rules, round);
     if (outcome === null) return false;
     const { shown } = round;
-    if (shown.words !== undefined) return shown.words.join(' ') === outcomeWords(rules, outcome).join(' ');
+    if (shown.words !== undefined) return `${shown.words}` === `${outcomeWords(rules, outcome)}`;
     return outcomeText(rules, shown.outcome) === outcomeText(rules, outcome);
   }
 

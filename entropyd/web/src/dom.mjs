@@ -4,7 +4,7 @@
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) {
-    if (value !== null && value !== false) element.setAttribute(attribute, value === true ? '' : value);
+    if (value !== null) element.setAttribute(attribute, value);
   }
   element.append(...children.flat().filter((child) => child !== null));
   return element;

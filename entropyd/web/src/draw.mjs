@@ -9,7 +9,7 @@ import { Trace } from './trace.mjs';
 
 const MOST_LABEL_BYTES = 2 ** 20;
 
-/** What a file says of one draw, read and not yet compared. The ids come from the file around it. */
+/** What a file says of one draw, read and not yet compared. Its ids may stand around it. */
 export function readDraw(fields, { tenant, match, draw }) {
   const rulesText = fields.text('rules');
   const rules = parseDrawRules(rulesText);
@@ -23,7 +23,8 @@ export function readDraw(fields, { tenant, match, draw }) {
     resultRoot: fields.bytes('result_root', 32),
     result: fields.decimals('result'),
   };
-  insist(read.seeds.length === rules.starts.length, 'seeds', fields.at('seeds'), rules.starts.length);
+  const segments = rules.starts.length;
+  insist(read.seeds.length === segments, 'seeds', fields.at('seeds'), segments);
   return read;
 }
 

@@ -10,8 +10,8 @@ export const MAX_BYTES = 32 * 2 ** 20;
 // The file, its outcome, the wins of all grids, those of one grid, a symbol with its cells.
 const MAX_DEPTH = 5;
 
-// A string, a bracket, a comma, or anything else up to the next of these.
-const TOKEN = /"(?:[^"\\]|\\.)*"?|[[\]{},:]|[^"[\]{},:\s]+/gs;
+// White space, a bracket, comma or colon, or anything else up to the next of these or a string.
+const TOKEN = /\s+|[[\]{},:]|[^"[\]{},:\s]+/y;
 const WHOLE_NUMBER = /^(?:0|-?[1-9][0-9]{0,15})$/;
 
 /** The object that a text holds. */
@@ -34,7 +34,7 @@ export function parseObject(text) {
 function checkTokens(text) {
   const open = []; // for each bracket the names seen in it, null for a list
   let before = '';
-  for (const [token] of text.matchAll(TOKEN)) {
+  for (const token of tokensOf(text)) {
     if (token === '{' || token === '[') {
       open.push(token === '{' ? new Set() : null);
       insist(open.length <= MAX_DEPTH, 'deep', '', MAX_DEPTH);
@@ -43,6 +43,35 @@ function checkTokens(text) {
     else if (/[-0-9]/.test(token[0])) checkNumber(token);
     before = token;
   }
+}
+
+/**
+ * The tokens of a text without its white space. Strings are cut out by hand: a pattern for them
+ * overflows the stack of some engines when one has millions of characters.
+ */
+function* tokensOf(text) {
+  for (let at = 0; at < text.length;) {
+    let end;
+    if (text[at] === '"') end = endOfString(text, at);
+    else {
+      TOKEN.lastIndex = at;
+      TOKEN.exec(text);
+      end = TOKEN.lastIndex;
+    }
+    const token = text.slice(at, end);
+    if (!/^\s/.test(token)) yield token;
+    at = end;
+  }
+}
+
+/** Behind the quotation mark that ends a string: the first behind an even number of backslashes. */
+function endOfString(text, start) {
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let before = at;
+    while (text[before - 1] === '\\') before -= 1;
+    if ((at - before) % 2 === 0) return at + 1;
+  }
+  return text.length;
 }
 
 function noteName(names, token) {

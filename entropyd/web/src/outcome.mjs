@@ -19,15 +19,16 @@ function longList(name, values, kind) {
 function raffleOutcome({ winners }, result, entries) {
   const names = result.map((number) => entries[Number(number)]);
   const [won, others] = [names.slice(0, winners), names.slice(winners)];
+  const list = (key, texts) => [el('h5', {}, t(key)), ...longList('ol', texts, 'names')];
   return [
-    el('h5', {}, t('outcome.winners')), ...longList('ol', won, 'names'),
-    ...(others.length === 0 ? [] : [el('h5', {}, t('outcome.alternates')), ...longList('ol', others, 'names')]),
+    ...list('outcome.winners', won),
+    ...(others.length === 0 ? [] : list('outcome.alternates', others)),
   ];
 }
 
 export function roundOutcome({ rules, outcome }) {
   switch (rules.game) {
-    case 'roulette': return [facts([[t('outcome.pocket'), plain(outcome.pocket === 37 ? '37 = 00' : outcome.pocket)]])];
+    case 'roulette': return [facts([[t('outcome.pocket'), plain(pocketText(outcome.pocket))]])];
     case 'mines': return minesOutcome(outcome.mines);
     case 'dice_poker': return [hands(outcome, ['bot', 'player'])];
     case 'blackjack': return [
@@ -38,6 +39,8 @@ export function roundOutcome({ rules, outcome }) {
   }
 }
 
+const pocketText = (pocket) => (pocket === 37 ? '37 = 00' : pocket);
+
 const plain = (text) => el('span', { class: 'big' }, String(text));
 
 const hands = (outcome, owners) =>
@@ -46,7 +49,8 @@ const hands = (outcome, owners) =>
 function minesOutcome(mines) {
   const cell = (tile) => {
     const mined = mines.includes(tile);
-    return el('td', { class: mined ? 'mine' : null }, `${tile + 1}${mined ? ` ${t('outcome.mine')}` : ''}`);
+    const text = mined ? `${tile + 1} ${t('outcome.mine')}` : `${tile + 1}`;
+    return el('td', { class: mined ? 'mine' : null }, text);
   };
   return [
     facts([[t('outcome.mines'), plain(mines.join(' '))]]),
@@ -55,8 +59,9 @@ function minesOutcome(mines) {
 }
 
 function grid(caption, cells, columns, cell) {
-  const rows = Array.from({ length: cells / columns }, (_, row) =>
-    el('tr', {}, Array.from({ length: columns }, (_unused, column) => cell(columns * row + column))));
+  const row = (first) =>
+    el('tr', {}, Array.from({ length: columns }, (_, column) => cell(first + column)));
+  const rows = Array.from({ length: cells / columns }, (_, i) => row(columns * i));
   return el('table', { class: 'grid' }, el('caption', {}, caption), el('tbody', {}, rows));
 }
 

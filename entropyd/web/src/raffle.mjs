@@ -12,7 +12,8 @@ const REFUSED = /[\p{Cc}\p{Cs}\p{Co}\p{Cn}\u2028\u2029]/u;
 
 /** Refuses a list that is not canonical, in byte order and each once; returns their bytes. */
 export function checkEntries(entries, field) {
-  insist(entries.length >= 1 && entries.length <= MOST_ENTRIES, 'count', field, `1 … ${MOST_ENTRIES}`);
+  const some = entries.length >= 1 && entries.length <= MOST_ENTRIES;
+  insist(some, 'count', field, `1 … ${MOST_ENTRIES}`);
   const bytes = entries.map(utf8);
   let total = 0;
   entries.forEach((entry, i) => {

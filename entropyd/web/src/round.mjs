@@ -55,7 +55,8 @@ export async function playRound(rules, { seed, clientSeed, nonce }, key) {
 /** The members that an outcome has, in the order in which they are shown. */
 export const OUTCOME_MEMBERS = {
   roulette: () => ['pocket'],
-  slots: (rules) => (rules.lines.get('machine') === 'cascade' ? ['grids', 'wins'] : ['stops', 'symbols']),
+  slots: ({ lines }) =>
+    (lines.get('machine') === 'cascade' ? ['grids', 'wins'] : ['stops', 'symbols']),
   mines: () => ['mines'],
   dice_poker: () => ['bot', 'player'],
   blackjack: () => ['shoe', 'player', 'dealer'],

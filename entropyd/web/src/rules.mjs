@@ -61,7 +61,8 @@ function hashOf(lines, name) {
 // of a list of n, how a result is counted (width in bytes), and the labels that may name its parts.
 
 function integers(lines) {
-  const [bound, low] = [decimal(lines, 'bound', 1n, TWO_64), decimal(lines, 'low', 0n, TWO_64 - 1n)];
+  const bound = decimal(lines, 'bound', 1n, TWO_64);
+  const low = decimal(lines, 'low', 0n, TWO_64 - 1n);
   insist(low + bound <= TWO_64, 'rules.value', 'low');
   return {
     draws: count(lines, 'count', 1, MOST_RESULTS), bound: () => bound, width: 8,
@@ -69,13 +70,15 @@ function integers(lines) {
   };
 }
 
+const DICE = /^([1-9][0-9]{0,4})d([1-9][0-9]{0,9})$/;
+
 function dice(lines) {
-  const groups = lines.get('dice').split(',').map((group) => /^([1-9][0-9]{0,4})d([1-9][0-9]{0,9})$/.exec(group));
+  const groups = lines.get('dice').split(',').map((group) => DICE.exec(group));
   insist(groups.length <= 32 && !groups.includes(null), 'rules.value', 'dice');
-  const total = groups.reduce((sum, [, dicePerGroup]) => sum + Number(dicePerGroup), 0);
+  const total = groups.reduce((sum, [, many]) => sum + Number(many), 0);
   insist(total <= MOST_RESULTS, 'rules.value', 'dice');
   insist(groups.every(([, , faces]) => BigInt(faces) <= TWO_32), 'rules.value', 'dice');
-  const faces = groups.flatMap(([, dicePerGroup, f]) => Array(Number(dicePerGroup)).fill(Number(f)));
+  const faces = groups.flatMap(([, many, sides]) => Array(Number(many)).fill(Number(sides)));
   return { draws: total, bound: (t) => faces[t], width: 8, meaning: (v) => BigInt(v) + 1n };
 }
 
@@ -93,16 +96,20 @@ function sample(lines) {
   return { ...sampleOf(n, m), labels: labelRule(lines, n) };
 }
 
-const sampleOf = (n, m) => ({ draws: m, bound: (t) => n - t, width: 4, swaps: { n, order: false } });
+const sampleOf = (n, m) => ({
+  draws: m, bound: (t) => n - t, width: 4, swaps: { n, order: false },
+});
 
 const labelRule = (lines, n) =>
   lines.has('labels') ? { hash: hashOf(lines, 'labels'), count: n } : null;
 
+const COUNT = /^(?:0|[1-9][0-9]{0,2}|1000)$/;
+
 function bag(lines) {
   insist(/^[a-z0-9_-]{1,64}$/.test(lines.get('bag')), 'rules.value', 'bag');
   const counts = lines.get('counts').split(',');
-  const known = counts.every((text) => /^(?:0|[1-9][0-9]{0,3})$/.test(text) && Number(text) <= 1000);
-  insist(known && counts.length <= 256, 'rules.value', 'counts');
+  const written = counts.length <= 256 && counts.every((text) => COUNT.test(text));
+  insist(written, 'rules.value', 'counts');
   const held = counts.map(Number);
   const total = held.reduce((a, b) => a + b);
   insist(total >= 1 && total <= MOST_RESULTS, 'rules.value', 'counts');
@@ -155,7 +162,8 @@ export function parseDrawRules(text) {
   const kind = oneOf(lines, 'kind', Object.keys(KINDS));
   const [always, optional, read] = KINDS[kind];
   checkNames(lines, ['kind', 'sampler', ...always], [...optional, 'seeds']);
-  const sampler = oneOf(lines, 'sampler', kind === 'server_seed' ? ['masked'] : ['masked', 'word32']);
+  const samplers = kind === 'server_seed' ? ['masked'] : ['masked', 'word32'];
+  const sampler = oneOf(lines, 'sampler', samplers);
   const computational = lines.has('seeds');
   if (computational) oneOf(lines, 'seeds', ['computational']);
   const draw = read(lines);
@@ -198,15 +206,15 @@ const PRESETS = {
   ],
   polish: [
     ...pairs(
-      'A9 Ą1 B2 C3 Ć1 D3 E7 Ę1 F1 G2 H2 I8 J2 K3 L3 Ł2 M3 N5 Ń1 O6 Ó1 P3 R4 S4 Ś1 T3 U2 W4 Y4 Z5'
-      + ' Ź1 Ż1',
+      'A9 Ą1 B2 C3 Ć1 D3 E7 Ę1 F1 G2 H2 I8 J2 K3 L3 Ł2 M3 N5 Ń1 O6 Ó1 P3 R4 S4 Ś1 T3'
+      + ' U2 W4 Y4 Z5 Ź1 Ż1',
     ),
     ['blank', 2],
   ],
   ukrainian: [
     ...pairs(
-      'А8 Б2 В4 Г2 Ґ1 Д3 Е5 Є1 Ж1 З2 И7 І5 Ї1 Й1 К4 Л3 М4 Н7 О10 П3 Р5 С4 Т5 У3 Ф1 Х1 Ц1 Ч1 Ш1 Щ1'
-      + ' Ь1 Ю1 Я2 ʼ1',
+      'А8 Б2 В4 Г2 Ґ1 Д3 Е5 Є1 Ж1 З2 И7 І5 Ї1 Й1 К4 Л3 М4 Н7 О10 П3 Р5 С4 Т5 У3 Ф1'
+      + ' Х1 Ц1 Ч1 Ш1 Щ1 Ь1 Ю1 Я2 ʼ1',
     ),
     ['blank', 2],
   ],

@@ -19,6 +19,8 @@ export const facts = (pairs) =>
     el('dt', {}, name), el('dd', {}, typeof value === 'string' ? code(value) : value),
   ]).flat());
 
+const DRAW_FORMULA = 'HMAC-SHA-512(S_s, LP("entropyd/stream/v1") || LP(X) || u32(s) || u64(c))';
+
 export function drawSteps(part) {
   const { rules, trace, read, x } = part;
   return stepsOf(trace, () => [
@@ -26,7 +28,7 @@ export function drawSteps(part) {
       [t('steps.rules'), el('pre', {}, read.rulesText)],
       [t('steps.rules_hash'), hex(x.slice(-32))],
       [t('steps.x'), hex(x)],
-      [t('steps.formula_draw'), 'HMAC-SHA-512(S_s, LP("entropyd/stream/v1") || LP(X) || u32(s) || u64(c))'],
+      [t('steps.formula_draw'), DRAW_FORMULA],
     ]),
     blocks(trace),
     el('p', {}, t(`steps.${rules.sampler}`)),
@@ -60,8 +62,8 @@ const HASH_FORMULA = {
 
 function formula(profile, { seed, clientSeed, nonce }) {
   if (profile === 'v1') return `HMAC-SHA-256("${seed}", "${clientSeed}:${nonce}:" || c)`;
-  const message = `LP("entropyd/round/v2") || LP("${clientSeed}") || u64(${nonce}) || LP(SHA-256(rules)) || u32(c)`;
-  return `HMAC-SHA-256(${seed}, ${message})`;
+  const bound = `LP("${clientSeed}") || u64(${nonce}) || LP(SHA-256(rules)) || u32(c)`;
+  return `HMAC-SHA-256(${seed}, LP("entropyd/round/v2") || ${bound})`;
 }
 
 function stepsOf(trace, make) {
@@ -129,11 +131,14 @@ function meaningOfRound({ game, lines, data }, outcome) {
   switch (game) {
     case 'mines': return (i, v) => swapText(i, i + v);
     case 'blackjack': return (draw, j) => swapText(311 - draw, j);
-    case 'dice_poker': return (draw, v) => `${t(draw < 5 ? 'outcome.bot' : 'outcome.player')}: ${v + 1}`;
-    case 'slots': return lines.get('machine') === 'cascade' ? cellOf(data) : (i) => outcome.symbols[i];
+    case 'dice_poker': return (draw, v) => `${ownerOf(draw)}: ${v + 1}`;
+    case 'slots':
+      return lines.get('machine') === 'cascade' ? cellOf(data) : (i) => outcome.symbols[i];
     default: return (_, v) => (v === 37 ? '37 = 00' : String(v));
   }
 }
+
+const ownerOf = (die) => t(die < 5 ? 'outcome.bot' : 'outcome.player');
 
 function cellOf(data) {
   const bands = data.get('weights').split(',').map((band) => band.split(':'));

@@ -4,6 +4,7 @@ export const REFUSAL_TEXTS = {
   'refusal.at': ['Where: {field}', 'Miejsce: {field}', 'Місце: {field}'],
   'refusal.empty': ['There is nothing to check: choose, drop or paste a file first.', 'Nie ma czego sprawdzać: najpierw wybierz, upuść lub wklej plik.', 'Немає що перевіряти: спершу виберіть, перетягніть або вставте файл.'],
   'refusal.large': ['It is larger than anything of its kind: at most {limit} bytes.', 'To więcej, niż może mieć plik tego rodzaju: najwyżej {limit} bajtów.', 'Це більше, ніж буває: щонайбільше {limit} байтів.'],
+  'refusal.long': ['All draws of the file together take more steps than this page makes at once: {limit}. Check it with a command-line verifier.', 'Wszystkie losowania pliku razem to więcej kroków, niż ta strona wykona naraz: {limit}. Sprawdź je programem z wiersza poleceń.', 'Усі розіграші файлу разом — це більше кроків, ніж сторінка робить за раз: {limit}. Перевірте їх програмою командного рядка.'],
   'refusal.utf8': ['The file is not UTF-8 text.', 'Plik nie jest tekstem UTF-8.', 'Файл не є текстом UTF-8.'],
   'refusal.one_file': ['Give one file at a time.', 'Podaj jeden plik naraz.', 'Дайте один файл за раз.'],
   'refusal.json': ['The text is not JSON. Copy all of it, from the first brace to the last. ({limit})', 'Tekst nie jest JSON-em. Skopiuj całość, od pierwszego nawiasu do ostatniego. ({limit})', 'Текст не є JSON. Скопіюйте все, від першої дужки до останньої. ({limit})'],

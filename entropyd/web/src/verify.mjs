@@ -16,6 +16,10 @@ import { insist } from './refusal.mjs';
 import { outcomeText, parseRoundRules, playRound } from './round.mjs';
 
 const MOST_DRAWS = 10_000;
+// What a browser does in some ten seconds; a file of a few lines could ask for hours.
+const MOST_STEPS = 1_000_000;
+// The longest outcome, a cascade to its bound, has some 20,000 characters.
+const MOST_OUTCOME = 2 ** 16;
 
 /** The report of a file. `kept` is a hash that the reader had from before, or the empty text. */
 export async function verifyText(text, kept = '') {
@@ -73,11 +77,14 @@ async function verifyMatch(fields) {
   const [tenant, match] = [fields.id('tenant'), fields.id('match')];
   const objects = fields.list('draws');
   fields.finish();
-  insist(objects.length >= 1 && objects.length <= MOST_DRAWS, 'count', 'draws', `1 … ${MOST_DRAWS}`);
+  const some = objects.length >= 1 && objects.length <= MOST_DRAWS;
+  insist(some, 'count', 'draws', `1 … ${MOST_DRAWS}`);
   const reads = objects.map((object, i) => {
     const draw = new Fields(object, `draws[${i}]`);
     return readPart(draw, { tenant, match, draw: draw.id('draw') });
   });
+  const steps = reads.reduce((sum, { read }) => sum + read.rules.draws, 0);
+  insist(steps <= MOST_STEPS, 'long', 'draws', MOST_STEPS);
   const series = checkSeries(reads.map(({ number, read }) => ({ ...read, number })));
   const parts = [];
   for (const read of reads) parts.push(await checkedPart(read));
@@ -97,7 +104,7 @@ async function verifyRaffle(fields) {
   const bytes = checkEntries(entries, 'entries');
   const shownHash = hex(fields.bytes('entries_hash', 32));
   const read = readDraw(fields, ids);
-  const shown = [...fields.texts('winners'), null, ...fields.texts('alternates')];
+  const [winners, alternates] = [fields.texts('winners'), fields.texts('alternates')];
   fields.finish();
   const { rules } = read;
   insist(rules.kind === 'raffle', 'rules.value', 'kind');
@@ -105,19 +112,20 @@ async function verifyRaffle(fields) {
   const computedHash = hex(await entriesHash(bytes));
   const part = await checkedPart({ number: 1, labels: entries, read });
   const drawn = part.result.map((item) => entries[Number(item)]);
-  const named = [...drawn.slice(0, rules.winners), null, ...drawn.slice(rules.winners)];
   part.checks.unshift(
-    compared('entries', shownHash, computedHash), compared('entries_rule', rules.entries, computedHash),
+    compared('entries', shownHash, computedHash),
+    compared('entries_rule', rules.entries, computedHash),
   );
-  part.checks.push(comparedLists('winners', shown.map(mark), named.map(mark)));
+  part.checks.push(
+    comparedLists('winners', winners, drawn.slice(0, rules.winners)),
+    comparedLists('alternates', alternates, drawn.slice(rules.winners)),
+  );
   return {
-    checks: [], parts: [{ ...part, title: ids.match }], published: [shownHash, hex(read.commitment)],
+    checks: [], parts: [{ ...part, title: ids.match }],
+    published: [shownHash, hex(read.commitment)],
     limits: limitsOf([part], ['published', 'other_raffles', 'once', 'source']),
   };
 }
-
-/** null stands between winners and alternates: no entry is empty. */
-const mark = (entry) => entry ?? '|';
 
 /** A round's file. Its causes are those of a typed round, because they are the same mistakes. */
 async function verifyRoundFile(fields) {
@@ -134,6 +142,7 @@ async function verifyRoundFile(fields) {
 function readOutcome(fields) {
   const outcome = fields.raw('outcome');
   new Fields(outcome, 'outcome'); // refuses what is no object
+  insist(JSON.stringify(outcome).length <= MOST_OUTCOME, 'large', 'outcome', MOST_OUTCOME);
   return outcome;
 }
 
@@ -149,11 +158,12 @@ export async function verifyRound({ rules, seed, hash, clientSeed, nonce, shown,
   const checks = [];
   if (hash !== '') checks.push(await comparedHash(rules, seed, hash, accepts));
   if (shown !== null) checks.push(comparedOutcome(rules, shown, outcome));
+  const limits = ['hash_before', 'nonces', 'source', 'one_seed'];
   const failed = checks.some(({ ok }) => !ok);
   return {
     checks, round: { rules, inputs, outcome, trace, hash: await serverHash(rules.profile, seed) },
     causes: failed ? await explainRound(typed) : [], published: hash === '' ? [] : [hash],
-    limits: ['hash_before', 'nonces', 'source', 'one_seed', ...(rules.profile === 'v1' ? ['v1'] : [])],
+    limits: rules.profile === 'v1' ? [...limits, 'v1'] : limits,
   };
 }
 
@@ -181,10 +191,14 @@ async function comparedHash(rules, seed, hash, accepts) {
 }
 
 export function comparedOutcome(rules, shown, outcome) {
-  if (shown.words !== undefined) return comparedLists('outcome', shown.words, shown.of(rules, outcome));
+  if (shown.words !== undefined) {
+    return comparedLists('outcome', shown.words, shown.of(rules, outcome));
+  }
   const same = outcomeText(rules, shown.outcome) === outcomeText(rules, outcome)
     && sameMembers(shown.outcome, outcome);
-  return { id: 'outcome', ok: same, shown: cut(shown.outcome), computed: same ? '' : cut(outcome) };
+  // What agrees is shown by itself, as people look at it.
+  const [wanted, found] = same ? ['', ''] : [cut(shown.outcome), cut(outcome)];
+  return { id: 'outcome', ok: same, shown: wanted, computed: found };
 }
 
 /** An outcome for a look at it; it is compared whole. */

@@ -13,6 +13,8 @@ import {
 } from './agree.mjs';
 import { DRAW_LISTS, RAFFLE_LISTS } from './check_draws.mjs';
 import { GAME_LISTS } from './check_games.mjs';
+import { handLists } from './check_hands.mjs';
+import { LOG_LISTS } from './check_log.mjs';
 import * as protocol from './entropyd.mjs';
 
 const texts = (cards) => cards.map(protocol.cardText).join(' ');
@@ -351,6 +353,8 @@ const FILES = [
   { lists: DRAW_LISTS },
   { lists: RAFFLE_LISTS },
   { lists: GAME_LISTS },
+  { lists: LOG_LISTS },
+  { lists: handLists({ hands: [], logs: [] }), of: handLists },
 ];
 
 /** Yields [name of the vector, function that checks it and returns the number of its values]. */
@@ -364,7 +368,8 @@ function* vectorsOf(path) {
   const names = ({ notes = [], lists }) => [...notes, ...Object.keys(lists)].sort().join();
   const file = FILES.find((known) => names(known) === Object.keys(content).sort().join());
   if (file === undefined) throw new Error(`unknown file of ${Object.keys(content).join(', ')}`);
-  for (const [list, check] of Object.entries(file.lists)) {
+  const lists = file.of?.(content) ?? file.lists;
+  for (const [list, check] of Object.entries(lists)) {
     for (const [i, vector] of content[list].entries()) {
       const name = vector.label ?? vector.reason;
       yield [`${list}[${i}]${name === undefined ? '' : ` ${name}`}`, () => check(vector)];

@@ -30,7 +30,8 @@ function checkBlocks(vector) {
   const { profile } = games.parseRoundRules(round.rules);
   const block = games.roundBlock[profile];
   const bound = { ...round, rulesHash: sha256(round.rules) };
-  const blocks = Object.keys(vector.blocks).map((c) => [c, block(bound, Number(c)).toString('hex')]);
+  const found = (c) => block(bound, Number(c)).toString('hex');
+  const blocks = Object.keys(vector.blocks).map((c) => [c, found(c)]);
   const names = ['rules', 'server_seed', 'client_seed', 'nonce'];
   return agreeOnResults(vector, names, { blocks: Object.fromEntries(blocks) });
 }

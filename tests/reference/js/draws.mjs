@@ -4,8 +4,8 @@
 // Integers that may pass 2^53 (bounds, results) are BigInts; counts and places are Numbers.
 
 import {
-  DECIMAL, Keystream, cat, claimDigest, drawList, drawX, exactly, hmacSha256, idBytes, insist, lp, parseRuleLines, range,
-  sampleBounds, seedCommitment, segmentsOf, sha256, shuffleBounds, u32, u64,
+  DECIMAL, Keystream, cat, claimDigest, drawList, drawX, exactly, hmacSha256, idBytes, insist, lp,
+  parseRuleLines, range, sampleBounds, seedCommitment, segmentsOf, sha256, shuffleBounds, u32, u64,
 } from './entropyd.mjs';
 
 const MOST_RESULTS = 10_000;
@@ -13,7 +13,7 @@ const MOST_ITEMS = 100_000;
 const TWO_32 = 1n << 32n;
 const TWO_64 = 1n << 64n;
 
-// ---- Bags that have names ------------------------------------------------------------------------
+// ---- Bags that have names ----------------------------------------------------------------------
 
 const digits = (text) => [...text].map(Number);
 
@@ -204,7 +204,7 @@ export function playDraw({ tenant, match, draw, rules, seeds, r, k }) {
   return { ...shown, result, D: resultRoot(X, k, cat(...result.map((v) => parsed.width(v)))) };
 }
 
-// ---- Bags of a match -----------------------------------------------------------------------------
+// ---- Bags of a match ---------------------------------------------------------------------------
 
 /** What a bag holds, kind by kind, after a draw took kinds from it. */
 export function taken(counts, drawn) {

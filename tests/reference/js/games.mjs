@@ -12,7 +12,8 @@ const WORD_SPACE = 2 ** 32;
 // ---- The pair ----------------------------------------------------------------------------------
 
 export function clientSeedBytes(text) {
-  insist(/^[\x21-\x39\x3b-\x7e]{1,64}$/.test(text), 'client_seed', 'is not 1 to 64 of ! to ~, no :');
+  const good = /^[\x21-\x39\x3b-\x7e]{1,64}$/.test(text);
+  insist(good, 'client_seed', 'is not 1 to 64 of ! to ~ without the colon');
   return ascii(text);
 }
 
@@ -79,7 +80,8 @@ function slots(words, { data }) {
 const [ROWS, COLUMNS] = [3, 5];
 
 function cascade(words, data) {
-  const bands = entries(data.get('weights')).flatMap(([s, weight]) => Array(Number(weight)).fill(s));
+  const weights = entries(data.get('weights'));
+  const bands = weights.flatMap(([symbol, weight]) => Array(Number(weight)).fill(symbol));
   insist(bands.length === 100, 'data', 'the weights do not sum to 100');
   const symbols = [...new Set(bands)];
   const cell = () => bands[words.below(100)];
@@ -100,7 +102,8 @@ function cascade(words, data) {
 function fallen(grid, gone) {
   const after = Array(ROWS * COLUMNS).fill(null);
   for (const column of range(COLUMNS)) {
-    const left = range(ROWS).map((row) => grid[COLUMNS * row + column]).filter((s) => !gone.includes(s));
+    const stood = range(ROWS).map((row) => grid[COLUMNS * row + column]);
+    const left = stood.filter((symbol) => !gone.includes(symbol));
     left.forEach((symbol, i) => (after[COLUMNS * (ROWS - left.length + i) + column] = symbol));
   }
   return after;
@@ -149,11 +152,12 @@ export function parseRoundRules(bytes) {
   const profile = lines.get('profile');
   insist(profile === 'v1' || profile === 'v2', 'profile', 'there is no such');
   const machines = ['cascade', 'classic', 'high_roller', 'mini'];
-  insist(game !== 'slots' || machines.includes(lines.get('machine')), 'machine', 'there is no such');
+  const known = game !== 'slots' || machines.includes(lines.get('machine'));
+  insist(known, 'machine', 'there is no such');
   insist(game !== 'mines' || /^1?[1-9]$|^10$/.test(lines.get('mines')), 'mines', 'is not 1 to 19');
   const data = DATA.get(lines.get('data'));
-  const known = data?.get('game') === game && data.get('machine') === lines.get('machine');
-  insist(known, 'data', 'is of no data file of this game that is known here');
+  const fits = data?.get('game') === game && data.get('machine') === lines.get('machine');
+  insist(fits, 'data', 'is of no data file of this game that is known here');
   return { lines, game, profile, data, mines: Number(lines.get('mines')) };
 }
 
