@@ -12,6 +12,13 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
+from entropyd.errors import OverloadError
+
+# As many as wait for the gate by default: a caller is refused at either door before it waits long.
+MAX_IN_LINE = 4096
+# A turn is a commit: a quarter of a second later a hundred have had theirs.
+RETRY_AFTER_S = 0.25
+
 
 @dataclass(slots=True)
 class _Line:
@@ -44,23 +51,36 @@ class SharedTurns:
 
         Raises:
             TimeoutError: the turn did not come in time.
+            OverloadError: too many wait for one at the same thing.
         """
         line = self._lines.setdefault(key, _Line())
+        if len(line.waiting) >= MAX_IN_LINE:
+            raise OverloadError(
+                f"{MAX_IN_LINE} callers wait for their turn at one match, raffle list, hand or"
+                " player; expected fewer at the same time, nothing was spent",
+                retry_after_s=RETRY_AFTER_S,
+            )
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        line.waiting.append((alone, mine))
+        place = (alone, mine)
+        line.waiting.append(place)
         self._grant(key, line)
         try:
             await asyncio.wait((mine,), timeout=max(0.0, patience_s))
-        finally:
-            # Granted at the very end is granted; a caller that hangs up gives it back.
-            if not mine.done():
-                line.waiting.remove((alone, mine))
-                self._grant(key, line)
-            elif (task := asyncio.current_task()) is not None and task.cancelling():
-                self._end(key, line)
+        except asyncio.CancelledError:
+            # A turn that came as its caller hung up is given back.
+            self._leave(key, line, place)
+            raise
         if not mine.done():
+            self._leave(key, line, place)
             raise TimeoutError
         return lambda: self._end(key, line)
+
+    def _leave(self, key: Hashable, line: _Line, place: tuple[bool, asyncio.Future[None]]) -> None:
+        if place[1].done():
+            self._end(key, line)
+            return
+        line.waiting.remove(place)
+        self._grant(key, line)
 
     def _end(self, key: Hashable, line: _Line) -> None:
         line.running -= 1

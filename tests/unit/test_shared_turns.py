@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from entropyd.runtime.shared_turns import SharedTurns
+from entropyd.errors import OverloadError
+from entropyd.runtime.shared_turns import MAX_IN_LINE, SharedTurns
 
 
 async def asked(turns, key="m", *, alone, patience_s=5.0):
@@ -67,6 +68,24 @@ def test_a_turn_that_does_not_come_in_time_lets_those_behind_go():
         second = await asked(turns, alone=False)
         first()
         second()
+        assert len(turns) == 0
+
+    asyncio.run(run())
+
+
+def test_a_line_is_bounded():
+    """Who comes when as many wait as may is refused at once; the others have their turns."""
+
+    async def run():
+        turns = SharedTurns()
+        first = await asked(turns, alone=True)
+        waiting = [asyncio.create_task(asked(turns, alone=False)) for _ in range(MAX_IN_LINE)]
+        await settle()
+        with pytest.raises(OverloadError, match="4096 callers"):
+            await asked(turns, alone=False)
+        first()
+        for end in await asyncio.gather(*waiting):
+            end()
         assert len(turns) == 0
 
     asyncio.run(run())
