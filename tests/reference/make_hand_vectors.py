@@ -80,6 +80,7 @@ def hand_vector(played, log):
         "blinding": played.r.hex(),
         "salt_key": played.K.hex(),
         "contributions": [{"seat": s, "value": v.hex()} for s, v in played.values],
+        "recipients": list(played.plan.deal),
         "file": file,
         "trusted": TRUSTED,
         "witnesses": WITNESSES,
