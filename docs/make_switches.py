@@ -48,6 +48,7 @@ WORDS: Mapping[object, str] = {
 OUTCOME = {
     "node.name": "yes: hashed once into the DRBG as personalization string, beside 448 credited"
     " bits; it names the history",
+    "node.origin": "no: it names the log",
     "node.state_dir": "yes: which hands are spent stands there and nowhere else; with an empty one"
     " a hand id is drawn anew, which `ledger.anchor` refuses",
     "node.serves_tables": "no: hands of other tables are refused",
@@ -107,6 +108,8 @@ OUTCOME = {
     "ledger.hot_for": "no: when hands may be moved to an archive",
     "ledger.secrets_for": "no: when the secrets of hands that were dealt may be destroyed",
     "keys.at_rest": "no: it encrypts what was drawn",
+    "keys.receipts": "no: it signs what was drawn",
+    "keys.checkpoints": "no: it signs what was logged",
     "log.level": "no",
     "log.format": "no",
     "mode.production": "no: false allows what the last column names; receipts of a source that is"
@@ -126,6 +129,8 @@ DEVELOPMENT_ONLY = {
     "http.address": "port 0",
     "ledger.anchor": "a relative path",
     "keys.at_rest": '"", a relative path',
+    "keys.receipts": '"", a relative path',
+    "keys.checkpoints": '"", a relative path',
 }
 
 # Driver -> option -> as OUTCOME. Drivers for development choose samples; getrandom is mixed in

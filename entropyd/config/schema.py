@@ -40,6 +40,8 @@ MIN_HARDWARE_BITS = 320
 MAX_SEED_BITS = 512
 # More devices than one machine has ports for.
 MAX_HARDWARE_SOURCES = 16
+# An id has 128 characters, and the log of an adopted ledger ten more than its origin.
+MAX_ORIGIN = 100
 # A bit-masked pass over 52 cards takes 249 bits: one seed is worth one of them.
 FULL_USER_BITS = 249
 
@@ -58,6 +60,12 @@ class Node(Table):
     state_dir: Annotated[Path, BeforeValidator(parse_path)] = Field(
         default=Path("/var/lib/entropyd"),
         description="a directory for the ledger and its lock, of this daemon alone",
+    )
+    origin: Id | None = Field(
+        default=None,
+        description="the name of this node's log, an id without + of at most 100 characters, such"
+        " as poker.example/dc1; left out, it is the node's name. Verifiers know the log's keys by"
+        " it: another one is another log",
     )
     serves_tables: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         default=("*",),
@@ -79,14 +87,28 @@ class Node(Table):
             parse_id(table)
         return tables
 
-    @field_validator("name")
+    @field_validator("name", "origin")
     @classmethod
-    def _is_key_name(cls, name: str) -> str:
+    def _is_key_name(cls, name: str | None) -> str | None:
         # The origin becomes the key name of signed notes, which may not contain a plus.
         # Spec: C2SP signed-note, "Format".
-        if "+" in name:
+        if name is not None and "+" in name:
             raise ValueError(f'is "{name}"; expected a name without "+"')
         return name
+
+    @model_validator(mode="after")
+    def _leaves_room(self) -> Self:
+        if len(self.log) > MAX_ORIGIN:
+            raise ValueError(
+                f"origin has {len(self.log)} characters; expected at most {MAX_ORIGIN}: set one"
+                " that is shorter than the name"
+            )
+        return self
+
+    @property
+    def log(self) -> str:
+        """What the log is called before any history is given up."""
+        return self.origin or self.name
 
 
 class Gate(Table):
@@ -217,8 +239,24 @@ class Keys(Table):
         description='"credential:NAME" (a systemd credential), the path of a file, or "" in'
         " development (a 0600 file is made in state_dir)",
     )
+    receipts: str = Field(
+        default="credential:receipts.key",
+        description='as at_rest: the key that signs receipts; "" by default where at_rest is',
+    )
+    checkpoints: str = Field(
+        default="credential:checkpoints.key",
+        description='as at_rest: the key that signs checkpoints of the log; "" by default where'
+        " at_rest is",
+    )
 
-    @field_validator("at_rest")
+    @model_validator(mode="before")
+    @classmethod
+    def _are_generated_together(cls, raw: object) -> object:
+        if isinstance(raw, dict) and raw.get("at_rest") == "":
+            return {"receipts": "", "checkpoints": "", **raw}
+        return raw
+
+    @field_validator("at_rest", "receipts", "checkpoints")
     @classmethod
     def _is_place(cls, place: str, info: ValidationInfo) -> str:
         if place:
@@ -229,6 +267,14 @@ class Keys(Table):
             )
         return place
 
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        named = [place for place in (self.at_rest, self.receipts, self.checkpoints) if place]
+        if len(set(named)) < len(named):
+            # No value is shown: somebody may have written a key.
+            raise ValueError("two keys are said to be in one file; expected each in its own")
+        return self
+
     def at_rest_path(self, credentials_directory: str | None) -> Path | None:
         """Return the file that holds the at-rest key, or None if one is to be generated.
 
@@ -238,9 +284,19 @@ class Keys(Table):
         Raises:
             ConfigError: a credential is named and the service manager passed none.
         """
-        if not self.at_rest:
-            return None
-        return place_path("keys.at_rest", self.at_rest, credentials_directory)
+        return _place("keys.at_rest", self.at_rest, credentials_directory)
+
+    def receipts_path(self, credentials_directory: str | None) -> Path | None:
+        """Return the file with the keys of receipts; see `at_rest_path`."""
+        return _place("keys.receipts", self.receipts, credentials_directory)
+
+    def checkpoints_path(self, credentials_directory: str | None) -> Path | None:
+        """Return the file with the keys of checkpoints; see `at_rest_path`."""
+        return _place("keys.checkpoints", self.checkpoints, credentials_directory)
+
+
+def _place(key: str, place: str, credentials_directory: str | None) -> Path | None:
+    return place_path(key, place, credentials_directory) if place else None
 
 
 class Log(Table):

@@ -12,7 +12,6 @@ Spec: DESIGN, section 11.
 
 import hmac
 import os
-import stat
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -22,7 +21,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from entropyd.encoding import lp
 from entropyd.errors import ConfigError, LedgerDamagedError
-from entropyd.ledger.state_dir import sync_directory
+from entropyd.ledger.key_file import read_key_file, write_key_file
 
 MASTER_KEY_BYTES = 32
 SALT_BYTES = 32
@@ -145,17 +144,10 @@ def load_or_create_master_key(path: Path, *, create: bool) -> bytes:
             others may read it. The text has the remedy.
     """
     if create and not path.exists():
-        _create_master_key(path)
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError as error:
-        raise ConfigError(
-            f"master key {path}: {error.strerror}; expected a file of {MASTER_KEY_BYTES} random"
-            " bytes, readable by the daemon alone"
-        ) from error
-    with open(descriptor, "rb") as file:
-        _check_privacy(path, os.fstat(descriptor))
-        key = file.read(MASTER_KEY_BYTES + 1)
+        # If we die before it has its name, the next start makes another key, and nothing was
+        # encrypted under this one.
+        write_key_file(path, os.urandom(MASTER_KEY_BYTES))
+    key = read_key_file("master key", path, MASTER_KEY_BYTES)
     if len(key) != MASTER_KEY_BYTES:
         found = f"{len(key)} bytes" if len(key) < MASTER_KEY_BYTES else "more bytes"
         raise ConfigError(
@@ -163,42 +155,3 @@ def load_or_create_master_key(path: Path, *, create: bool) -> bytes:
             " from its backup, without it no stored hand can be answered"
         )
     return key
-
-
-def _check_privacy(path: Path, status: os.stat_result) -> None:
-    """Refuse a key file that anybody but its owner may read."""
-    mode = stat.S_IMODE(status.st_mode)
-    # systemd gives a credential to a service user by an access control entry on
-    # a file of root with mode 0400. Such an entry makes the group bits show the
-    # entry's mask: 0440 there lets no group read.
-    forbidden = 0o037 if _is_systemd_credential(path) else 0o077
-    if mode & forbidden:
-        raise ConfigError(
-            f"master key {path}: has mode {mode:04o}, others may read it; run chmod 600 {path}"
-        )
-    if status.st_uid not in (0, os.geteuid()):
-        raise ConfigError(
-            f"master key {path}: belongs to uid {status.st_uid}; expected uid {os.geteuid()}: run"
-            f" chown {os.geteuid()} {path}"
-        )
-
-
-def _is_systemd_credential(path: Path) -> bool:
-    directory = os.environ.get("CREDENTIALS_DIRECTORY")
-    return bool(directory) and path.parent == Path(str(directory))
-
-
-def _create_master_key(path: Path) -> None:
-    """Generate a key file that exists whole or not at all, also after a crash."""
-    unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.unlink(missing_ok=True)
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(os.urandom(MASTER_KEY_BYTES))
-        file.flush()
-        os.fsync(descriptor)
-    # If we die before the rename, the next start makes another key, and nothing
-    # was encrypted under this one. After the sync of the directory the key
-    # survives power loss, before the first secret is written.
-    unfinished.rename(path)
-    sync_directory(path.parent)

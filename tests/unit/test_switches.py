@@ -45,6 +45,8 @@ DEVELOPMENT = {
     "http.address": [{"http": 'address = "127.0.0.1:0"'}],
     "ledger.anchor": [{"ledger": 'anchor = "here"'}],
     "keys.at_rest": [{"keys": 'at_rest = ""'}, {"keys": 'at_rest = "here"'}],
+    "keys.receipts": [{"keys": 'receipts = ""'}, {"keys": 'receipts = "here"'}],
+    "keys.checkpoints": [{"keys": 'checkpoints = ""'}, {"keys": 'checkpoints = "here"'}],
 }
 
 

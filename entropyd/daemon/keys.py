@@ -1,0 +1,66 @@
+"""The two keys of the log, from where the configuration says they are."""
+
+import os
+from dataclasses import dataclass, field
+
+from entropyd.config import Config
+from entropyd.errors import ConfigError
+from entropyd.ledger.log_key_files import (
+    CHECKPOINTS_NAME,
+    RECEIPTS_NAME,
+    read_or_make_seeds,
+    read_seeds,
+)
+from entropyd.log.keys import SigningKey
+from entropyd.log.receipt import key_names
+
+
+@dataclass(frozen=True, slots=True)
+class LogKeys:
+    """The keys of a log, each list in the order in which they come into force.
+
+    Attributes:
+        origin: name of the log.
+        checkpoints, receipts: at least one each; the last one signs.
+    """
+
+    origin: str
+    checkpoints: tuple[SigningKey, ...] = field(repr=False)
+    receipts: tuple[SigningKey, ...] = field(repr=False)
+
+
+def load_log_keys(config: Config, origin: str) -> LogKeys:
+    """Return the keys of the log. Only who holds the state directory may make one in it.
+
+    Args:
+        config: says where they are.
+        origin: name of the log.
+
+    Raises:
+        ConfigError: a key cannot be used, or both are the same; the text has the remedy.
+    """
+    directory = os.environ.get("CREDENTIALS_DIRECTORY")
+    state = config.node.state_dir
+    of_checkpoints = config.keys.checkpoints_path(directory)
+    of_receipts = config.keys.receipts_path(directory)
+    checkpoints = (
+        read_or_make_seeds(state / CHECKPOINTS_NAME)
+        if of_checkpoints is None
+        else read_seeds(of_checkpoints)
+    )
+    receipts = (
+        read_or_make_seeds(state / RECEIPTS_NAME)
+        if of_receipts is None
+        else read_seeds(of_receipts)
+    )
+    if set(checkpoints) & set(receipts):
+        raise ConfigError(
+            "keys.receipts and keys.checkpoints hold the same key; make one of them anew:"
+            " `entropyctl keys generate DIRECTORY`"
+        )
+    names = key_names(origin)
+    return LogKeys(
+        origin,
+        checkpoints=tuple(SigningKey.from_seed(names[0], seed) for seed in checkpoints),
+        receipts=tuple(SigningKey.from_seed(names[1], seed) for seed in receipts),
+    )
