@@ -269,12 +269,12 @@ def test_a_deadline_of_a_year(wire: Wire):
 
 
 def test_too_large_a_message(wire: Wire):
-    """More than 512 KiB is refused before it is parsed, and the connection stays."""
-    huge = AddUserEntropyRequest(user="u", blob=bytes(513 * 1024))
+    """More than 2 MiB is refused before it is parsed, and the connection stays."""
+    huge = AddUserEntropyRequest(user="u", blob=bytes(2049 * 1024))
     refusal = told(wire.entropy.AddUserEntropy, huge, timeout=10)
     assert refusal.code is Code.RESOURCE_EXHAUSTED
     assert "larger than max" in refusal.message
-    huge_deck = order("t-size", "large", deck=Deck(removed=range(400_000)))
+    huge_deck = order("t-size", "large", deck=Deck(removed=range(1_000_000)))
     assert told(wire.shuffle, huge_deck).code is Code.RESOURCE_EXHAUSTED
     assert wire.draw("t-size", "large").sequence == 1
 

@@ -230,8 +230,8 @@ def test_calls_beyond_max_calls_are_refused_at_once(home: Path):
     limits = {'roles = ["audit"]': 'roles = ["audit"]\nmax_calls = 1'}
     daemon = custom_daemon(home, limits)
     daemon.config = daemon.config.replace(
-        'tenant = "acme"\nroles = ["deal_all", "contribute"]',
-        'tenant = "acme"\nroles = ["deal_all", "contribute"]\nmax_calls = 2',
+        'tenant = "acme"\nroles = ["deal_all", "draw", "contribute"]',
+        'tenant = "acme"\nroles = ["deal_all", "draw", "contribute"]\nmax_calls = 2',
         1,
     )
     with started(daemon), Wire(daemon) as wire, Wire(daemon, "other.sock") as other:

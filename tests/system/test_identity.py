@@ -51,6 +51,9 @@ def test_reflection_lists_the_services(wire: Wire):
     database = ProtoReflectionDescriptorDatabase(wire.channel)
     assert set(database.get_services()) == {
         "entropyd.v1.ShuffleService",
+        "entropyd.v1.DrawService",
+        "entropyd.v1.RaffleService",
+        "entropyd.v1.FairService",
         "entropyd.v1.EntropyService",
         "grpc.health.v1.Health",
         "grpc.reflection.v1alpha.ServerReflection",
