@@ -5,6 +5,7 @@ people see of them test_page.py's.
 """
 
 import copy
+import hmac
 import json
 import subprocess
 from functools import cache
@@ -312,6 +313,20 @@ def test_the_hash_of_the_bytes_is_explained_in_a_file_and_taken_from_a_person():
     )
     assert "match" == from_person["verdict"]
     assert ("mismatch", ["hash_of_bytes"]) == (from_file["verdict"], from_file["causes"])
+
+
+def test_the_other_form_of_the_key_is_explained():
+    """Dice thrown by a program that decodes the seed before it is the key, as many do."""
+    right = a_round("dice_poker", "v1")
+    key, dice = bytes.fromhex(right["seed"]), []
+    message = f"{right['client']}:{right['nonce']}:"
+    stream = b"".join(hmac.digest(key, f"{message}{c}".encode(), "sha256") for c in range(4))
+    for at in range(0, len(stream), 4):
+        word = int.from_bytes(stream[at : at + 4], "big")
+        if word < 2**32 - 2**32 % 6:
+            dice.append(str(word % 6 + 1))
+    (came,) = came_of({"round": right | {"words": dice[:10]}})
+    assert ("mismatch", ["key_bytes"]) == (came["verdict"], came["causes"])
 
 
 def test_two_slips_at_once_are_explained():

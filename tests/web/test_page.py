@@ -325,6 +325,19 @@ def test_the_newest_check_is_the_one_that_is_shown(opened):
     assert "refused" == page.verdict()
 
 
+def test_a_report_that_cannot_be_shown_is_a_failure_and_no_verdict(browser):
+    """A browser that lacks something half-way: the page does not leave its verdict standing."""
+    page = browser.open()
+    page.evaluate(
+        "(() => { const make = document.createElement.bind(document);"
+        " document.createElement = (name) => {"
+        " if (name === 'details') throw new Error('broken'); return make(name); }; })()"
+    )
+    assert "failed" == page.check_text(json.dumps(FILES["dice"]))
+    assert "" == page.text("#report")
+    page.close()
+
+
 # --- Long draws ----------------------------------------------------------------------------------
 
 

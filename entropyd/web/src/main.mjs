@@ -22,9 +22,19 @@ async function run(check) {
   const show = await ending(check);
   if (mine !== running) return;
   result.setAttribute('aria-busy', 'false');
-  showAgain = show;
-  show();
+  showAgain = () => attempt(show);
+  showAgain();
   result.scrollIntoView({ block: 'start' });
+}
+
+/** Shows something whole, or that the page failed: never the half of a report. */
+function attempt(show) {
+  try {
+    show();
+  } catch (error) {
+    console.error(error);
+    showFailure();
+  }
 }
 
 async function ending(check) {

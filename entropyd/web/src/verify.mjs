@@ -34,8 +34,8 @@ export async function verifyText(text, kept = '') {
 
 /** A hash that somebody kept must be one of those that the file's checks were made against. */
 function keptAmong(kept, published) {
-  const found = published.includes(kept.trim().toLowerCase());
-  return { id: 'kept', ok: found, shown: kept, computed: found ? kept : published.join(' ') };
+  const ok = published.includes(kept.trim().toLowerCase());
+  return { ...comparedLists('kept', [kept], published), ok };
 }
 
 const allChecks = (report) => [
