@@ -28,7 +28,7 @@ ENVIRONMENT = {
     "ENTROPYCTL_TOKEN_FILE": "as whom entropyctl calls",
 }
 # Where the environment is handed on whole, and to whom.
-WHOLE = {"entropyd/daemon/process.py": "watchdog_limit_ns"}
+WHOLE = {"entropyd/daemon/feeding.py": "watchdog_limit_ns"}
 # `watchdog_limit_ns` reads these two of what it is handed.
 HANDED_ON = {"entropyd/ops/notify.py": {"WATCHDOG_USEC", "WATCHDOG_PID"}}
 
