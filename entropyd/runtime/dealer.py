@@ -28,7 +28,7 @@ from entropyd.ledger.contract import HandRecord
 from entropyd.rbg.construction import SeedConstruction
 from entropyd.runtime.asked import Asked, Tell
 from entropyd.runtime.batches import deal_batch
-from entropyd.runtime.drawer import Describe, Drawer
+from entropyd.runtime.drawer import Describe, Drawer, HandReceipts
 from entropyd.runtime.draws import Draws, HandWriter
 from entropyd.runtime.fill_rate import FillRate
 from entropyd.runtime.orders import Dealt, DrawOrder
@@ -58,6 +58,7 @@ class Dealer:
         writer: HandWriter,
         observer: CallObserver,
         describe: Describe,
+        receipts: HandReceipts | None = None,
         on_fatal: Callable[[EntropydError], None],
         os_random: Callable[[int], bytes],
         clock_ns: Callable[[], int],
@@ -75,6 +76,7 @@ class Dealer:
             writer: records drawn ones.
             observer: counts.
             describe: makes the stored provenance of a draw from its gated seeds and the wall time.
+            receipts: what receipts of hands are made of; None: they have none.
             on_fatal: told of an error after which nothing may be drawn any more.
             os_random: the operating system's generator.
             clock_ns: monotonic clock.
@@ -92,7 +94,13 @@ class Dealer:
         self.fill_rate = FillRate()
         self._draws = Draws(
             gate=gate,
-            drawer=Drawer(construction, describe=describe, os_random=os_random, wall_ns=wall_ns),
+            drawer=Drawer(
+                construction,
+                describe=describe,
+                receipts=receipts,
+                os_random=os_random,
+                wall_ns=wall_ns,
+            ),
             writer=writer,
             observer=observer,
             on_unrecorded=self._doubt_ledger,

@@ -5,13 +5,17 @@ nobody here: what leaves is a draft for the ledger.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby, islice
 from typing import Protocol
 
 from entropyd.entropy.gate import GatedBatch, GatedSeed
 from entropyd.hands.commitment import NO_SEATS_ROOT
 from entropyd.hands.many_decks import OpenedDeck, open_decks
+from entropyd.hands.receipts import NS_A_MS, Sources
+from entropyd.hands.shuffle_receipt import whole_deck_receipt
 from entropyd.ledger.contract import HandDraft
+from entropyd.ledger.entries import HandEntry
 from entropyd.ledger.subjects import StepDraft
 from entropyd.rbg.construction import OS_SAMPLE_BYTES, DrawSeeds, SeedConstruction
 from entropyd.runtime.orders import DrawOrder
@@ -41,6 +45,29 @@ class Describe(Protocol):
         ...
 
 
+class TellSources(Protocol):
+    """Says where the bits of draws came from, as their receipts say it."""
+
+    def __call__(
+        self, draws: Sequence[Sequence[GatedSeed]], *, batch: GatedBatch | None = None
+    ) -> list[Sources]:
+        """Return it for each of several hands; arguments as of `Describe`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HandReceipts:
+    """What receipts of hands that are dealt whole are made of.
+
+    Attributes:
+        log: origin of the log.
+        sources: says where their bits came from.
+    """
+
+    log: str
+    sources: TellSources = field(repr=False)
+
+
 class Drawer:
     """Draws. Owned by the event loop's thread."""
 
@@ -49,6 +76,7 @@ class Drawer:
         construction: SeedConstruction,
         *,
         describe: Describe,
+        receipts: HandReceipts | None = None,
         os_random: Callable[[int], bytes],
         wall_ns: Callable[[], int],
     ) -> None:
@@ -57,11 +85,13 @@ class Drawer:
         Args:
             construction: makes the seeds.
             describe: makes the provenance.
+            receipts: what those of hands are made of; None: they have none.
             os_random: the operating system's generator.
             wall_ns: wall clock, for claims only.
         """
         self._construction = construction
         self._describe = describe
+        self._receipts = receipts
         self._os_random = os_random
         self._wall_ns = wall_ns
 
@@ -146,6 +176,8 @@ class Drawer:
     ) -> list[HandDraft]:
         wall_ns = self._wall_ns()
         provenances = self._describe(samples, wall_ns, batch=batch)
+        decks = _open(orders, drawn)
+        entries = self._entries(orders, decks, samples, wall_ns, batch)
         return [
             HandDraft(
                 tenant=order.tenant,
@@ -164,9 +196,39 @@ class Drawer:
                 blinding=own.blinding,
                 salt_key=own.salt_key,
                 drawn_at_ns=wall_ns,
+                entry=entry,
             )
-            for order, own, provenance, deck in zip(
-                orders, drawn, provenances, _open(orders, drawn), strict=True
+            for order, own, provenance, deck, entry in zip(
+                orders, drawn, provenances, decks, entries, strict=True
+            )
+        ]
+
+    def _entries(
+        self,
+        orders: Sequence[DrawOrder],
+        decks: Sequence[OpenedDeck],
+        samples: Sequence[Sequence[GatedSeed]],
+        wall_ns: int,
+        batch: GatedBatch | None,
+    ) -> Sequence[HandEntry | None]:
+        """Return what makes the receipt of each hand, once it has its numbers."""
+        if self._receipts is None:
+            return [None] * len(orders)
+        log, ms = self._receipts.log, wall_ns // NS_A_MS
+        return [
+            whole_deck_receipt(
+                log=log,
+                tenant=order.tenant,
+                table=order.table,
+                hand=order.hand,
+                rules=order.encoded_rules,
+                commitment=deck.commitment,
+                deck_root=deck.deck_root,
+                sources=sources,
+                ms=ms,
+            )
+            for order, deck, sources in zip(
+                orders, decks, self._receipts.sources(samples, batch=batch), strict=True
             )
         ]
 

@@ -8,8 +8,10 @@ from google.protobuf import duration_pb2, timestamp_pb2
 
 from entropyd.entropy.gate import GatedBatch, GatedSeed, SourceUse
 from entropyd.entropy.gated import USER_KIND
-from entropyd.entropy.source import SourceKind
+from entropyd.entropy.source import MILLIBITS_PER_BIT, SourceKind
 from entropyd.entropy.source_state import SourceState
+from entropyd.hands.receipts import Sources
+from entropyd.log.source_line import ReceiptHealth, ReceiptSourceKind, SourceClass, SourceLine
 from entropyd.rbg.conditioning import EntropyClass
 from entropyd.rbg.construction import OS_SAMPLE_BYTES, OS_SOURCE_ID
 from entropyd.service.fields import field, number_field
@@ -93,6 +95,27 @@ def encode_provenance(
     return encoded
 
 
+def receipt_sources(
+    draws: Sequence[Sequence[GatedSeed]],
+    *,
+    policy: str,
+    degraded: bool,
+    batch: GatedBatch | None = None,
+) -> list[Sources]:
+    """Return what the receipt of each of several draws says of its sources.
+
+    It says what the provenance of the same draw does, in whole bits and milliseconds, and names
+    no source as the configuration does. Takes the arguments of `encode_provenance`.
+    """
+    shared: tuple[SourceLine, ...] = ()
+    if batch is not None:
+        shared = _lines((*_add_up([batch.shared]), _os_use(1)), "batch-")
+    lines = [_lines(_add_up(seeds)) for seeds in draws]
+    if batch is None:
+        lines = [(*own, *_os_lines(len(seeds))) for own, seeds in zip(lines, draws, strict=True)]
+    return [Sources(policy, own + shared, degraded) for own in lines]
+
+
 def duration(nanoseconds: int) -> duration_pb2.Duration:
     """Return a span of time as a message."""
     message = duration_pb2.Duration()
@@ -169,3 +192,50 @@ def _around_age(use: tuple[Any, ...]) -> tuple[bytes, bytes]:
 def _age_field(age_ns: int) -> bytes:
     seconds, nanos = divmod(age_ns, 1_000_000_000)
     return field(7, number_field(1, seconds) + number_field(2, nanos))
+
+
+def _lines(uses: Iterable[SourceUse], before: str = "") -> tuple[SourceLine, ...]:
+    return tuple(
+        [
+            _line(
+                before + use.entropy_class,
+                use.kind,
+                use.driver,
+                use.serial,
+                use.samples,
+                use.credited_millibits,
+                use.oldest_age_ns // 1_000_000,
+                use.health,
+            )
+            for use in uses
+        ]
+    )
+
+
+@lru_cache(maxsize=32)
+def _os_lines(seeds: int) -> tuple[SourceLine, ...]:
+    return _lines([_os_use(seeds)])
+
+
+# Draws of one moment have samples of a few blocks.
+@lru_cache(maxsize=1024)
+def _line(  # noqa: PLR0917  the key of a cache
+    source_class: str,
+    kind: str,
+    driver: str,
+    serial: str,
+    samples: int,
+    credited_millibits: int,
+    age_ms: int,
+    health: SourceState | None,
+) -> SourceLine:
+    return SourceLine(
+        SourceClass(source_class),
+        ReceiptSourceKind(kind),
+        driver,
+        serial,
+        samples,
+        credited_millibits // MILLIBITS_PER_BIT,
+        age_ms,
+        ReceiptHealth.NONE if health is None else ReceiptHealth(str(health)),
+    )

@@ -78,6 +78,7 @@ def shuffle(record: HandRecord) -> bytes:
             record.open_hash,
             form.rules_field,
             field(11, draft.provenance),
+            number_field(12, record.log_index or 0),
         )
     )
 

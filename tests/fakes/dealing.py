@@ -21,6 +21,7 @@ from entropyd.entropy.source_state import SourceState
 from entropyd.errors import EntropydError, LedgerUnavailableError
 from entropyd.hands.binding import hand_binding
 from entropyd.hands.claim import claim_digest
+from entropyd.hands.receipts import Sources
 from entropyd.hands.rules import Rules, rules_hash, segments_needed
 from entropyd.ledger.contract import (
     AlreadySpent,
@@ -34,9 +35,10 @@ from entropyd.ledger.contract import (
 from entropyd.ledger.subjects import StepDraft
 from entropyd.rbg.construction import SeedConstruction
 from entropyd.runtime.dealer import Dealer
+from entropyd.runtime.drawer import HandReceipts
 from entropyd.runtime.orders import Dealt, DrawOrder
 from entropyd.runtime.served_tables import ServedTables
-from entropyd.service.provenance import encode_provenance
+from entropyd.service.provenance import encode_provenance, receipt_sources
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.manual_time import ManualClock
 from tests.fakes.noise import noise
@@ -196,6 +198,7 @@ class Table:
         source: SourceFacts = QUANTIS,
         instantiate: bool = True,
         tables: tuple[str, ...] = ("*",),
+        log: str = "",
         **policy: Any,
     ) -> None:
         self.clock = ManualClock()
@@ -221,6 +224,7 @@ class Table:
             writer=self.writer,
             observer=self.observer,
             describe=self._describe,
+            receipts=HandReceipts(log, self._tell_sources) if log else None,
             on_fatal=self.fatal.append,
             os_random=self.os_random,
             clock_ns=self.clock,
@@ -241,6 +245,13 @@ class Table:
         policy = self.gate.policy.describe()
         return encode_provenance(
             draws, drawn_at_ns, node="test", policy=policy, degraded=False, batch=batch
+        )
+
+    def _tell_sources(
+        self, draws: Sequence[Sequence[GatedSeed]], *, batch: GatedBatch | None = None
+    ) -> list[Sources]:
+        return receipt_sources(
+            draws, policy=self.gate.policy.describe(), degraded=False, batch=batch
         )
 
     def deliver(self, samples: int, *, source: str = "quantis") -> None:

@@ -23,6 +23,8 @@ from entropyd.errors import (
     ShuttingDownError,
 )
 from entropyd.ledger.contract import AlreadySpent
+from entropyd.log.receipt import Receipt
+from entropyd.log.source_line import SourceClass
 from entropyd.runtime.dealer import STALLED_S
 from entropyd.runtime.draws import DRAWS_A_TURN
 from entropyd.runtime.orders import Dealt, judge
@@ -75,6 +77,29 @@ def test_a_hand_is_drawn_recorded_and_answered_from_the_record():
     assert b"quantis-usb" in dealt.record.draft.provenance
     assert wall_ns == dealt.record.draft.drawn_at_ns == table.clock.wall_ns()
     assert 0 == table.level
+
+
+def test_a_hand_has_its_receipt_in_the_log_and_says_where():
+    table = Table(log="dc1")
+
+    async def scenario():
+        table.feed()
+        return await table.call()
+
+    record = play(table.clock, scenario).record
+    receipt = Receipt.decode(table.ledger.log_entries(record.log_index, 1)[0].text)
+    assert ("dc1", "room", "hand-1", record.sequence, record.open_hash, 52) == (
+        receipt.log,
+        receipt.tenant,
+        receipt.hand,
+        receipt.sequence,
+        receipt.open_hash,
+        receipt.dealt,
+    )
+    assert table.clock.wall_ns() // 10**6 == receipt.time_ms
+    assert [SourceClass.HARDWARE, SourceClass.COVER, SourceClass.OS] == [
+        line.source_class for line in receipt.sources
+    ]
 
 
 @pytest.mark.parametrize("shut", ["empty", "lost", "draining"])

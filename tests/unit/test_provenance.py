@@ -10,8 +10,15 @@ from entropyd.entropy.gate import GatedBatch, GatedSeed, SourceUse
 from entropyd.entropy.gated import USER_KIND, USERS_SOURCE_ID, HoldReason
 from entropyd.entropy.source import SourceKind
 from entropyd.entropy.source_state import SourceState
+from entropyd.log.source_line import SourceCodec
 from entropyd.rbg.conditioning import EntropyClass
-from entropyd.service.provenance import CLASSES, KINDS, STATES, encode_provenance
+from entropyd.service.provenance import (
+    CLASSES,
+    KINDS,
+    STATES,
+    encode_provenance,
+    receipt_sources,
+)
 from entropyd.v1 import types_pb2
 
 DRAWN_AT_NS = 1_700_000_000_123_456_789
@@ -210,3 +217,51 @@ def test_nothing_is_lost_or_made_in_adding_up(seeds):
 def test_hold_reasons_are_upper_snake():
     """They are what status and ErrorInfo tell programs."""
     assert all(reason.isupper() and reason.isidentifier() for reason in HoldReason)
+
+
+# --- as receipts tell it -----------------------------------------------------------------
+
+
+def lines(*seeds, batch=None) -> list[str]:
+    gated = [GatedSeed((), (), (), tuple(uses)) for uses in seeds]
+    [sources] = receipt_sources([gated], policy="p=1", degraded=False, batch=batch)
+    return [SourceCodec().encode("source", line) for line in sources.lines]
+
+
+def test_a_receipt_tells_what_the_answer_does_in_whole_bits_and_milliseconds():
+    assert [
+        (
+            "class=hardware kind=hardware driver=quantis-usb serial=S1 samples=108 credited=649 age=9"
+            " health=healthy"
+        ),
+        "class=user kind=user driver= serial= samples=300 credited=249 age=7 health=none",
+        "class=os kind=os driver= serial= samples=128 credited=0 age=0 health=none",
+    ] == lines(
+        [use(credited_millibits=324_999, oldest_age_ns=9 * MS + 999_999), users()],
+        [use(credited_millibits=324_999)],
+    )
+
+
+def test_the_receipt_of_a_hand_of_a_batch_tells_what_they_share():
+    shared = GatedSeed((), (), (), (use(samples=75, credited_millibits=450_000), users()))
+    own = GatedSeed((), (), (), (use(),))
+    assert [
+        (
+            "class=hardware kind=hardware driver=quantis-usb serial=S1 samples=54 credited=324 age=5"
+            " health=healthy"
+        ),
+        (
+            "class=batch-hardware kind=hardware driver=quantis-usb serial=S1 samples=75 credited=450"
+            " age=5 health=healthy"
+        ),
+        "class=batch-user kind=user driver= serial= samples=300 credited=249 age=7 health=none",
+        "class=batch-os kind=os driver= serial= samples=64 credited=0 age=0 health=none",
+    ] == lines([use()], batch=GatedBatch(shared, (own,)))
+
+
+@pytest.mark.parametrize("state", SourceState)
+@pytest.mark.parametrize("kind", SourceKind)
+def test_every_kind_and_state_has_its_word_in_a_receipt(kind, state):
+    [line, _] = lines([use(kind=kind, health=state)])
+    assert f" kind={kind} " in line
+    assert line.endswith(f" health={state}")

@@ -41,7 +41,8 @@ def records(draw) -> HandRecord:
         provenance=provenance.SerializeToString(deterministic=True),
     )
     hashed = draw(st.binary(min_size=32, max_size=32))
-    return HandRecord(draw(st.integers(1, 2**64 - 1)), hashed, draft)
+    index = draw(st.none() | st.integers(2, 2**63 - 1))
+    return HandRecord(draw(st.integers(1, 2**64 - 1)), hashed, draft, index)
 
 
 def message(record: HandRecord, deck: Deck) -> shuffle_service_pb2.Shuffle:
@@ -60,6 +61,7 @@ def message(record: HandRecord, deck: Deck) -> shuffle_service_pb2.Shuffle:
         open_hash=record.open_hash,
         rules=draft.rules.decode("ascii"),
         provenance=types_pb2.Provenance.FromString(draft.provenance),
+        log_index=record.log_index or 0,
     )
 
 
