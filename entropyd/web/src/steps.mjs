@@ -131,7 +131,7 @@ function meaningOfRound({ game, lines, data }, outcome) {
   switch (game) {
     case 'mines': return (i, v) => swapText(i, i + v);
     case 'blackjack': return (draw, j) => swapText(311 - draw, j);
-    case 'dice_poker': return (draw, v) => `${ownerOf(draw)}: ${v + 1}`;
+    case 'dice_poker': return (draw, v) => `${ownerOf(draw)} ${v + 1}`;
     case 'slots':
       return lines.get('machine') === 'cascade' ? cellOf(data) : (i) => outcome.symbols[i];
     default: return (_, v) => (v === 37 ? '37 = 00' : String(v));
