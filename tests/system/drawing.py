@@ -32,8 +32,8 @@ class Desk:
         return self.draws.RollDice(asked, timeout=TIMEOUT_S)
 
     def integers(self, draw: str = "numbers", match: str = "m", **request: Any) -> Any:
-        request = {"claim": CLAIM, "count": 3, "bound": "100"} | request
-        asked = pb.DrawIntegersRequest(key=key(draw, match), **request)
+        given: dict[str, Any] = {"claim": CLAIM, "count": 3, "bound": "100"} | request
+        asked = pb.DrawIntegersRequest(key=key(draw, match), **given)
         return self.draws.DrawIntegers(asked, timeout=TIMEOUT_S)
 
     def order(self, draw: str = "order", match: str = "m", **request: Any) -> Any:
@@ -45,8 +45,8 @@ class Desk:
         return self.draws.Sample(asked, timeout=TIMEOUT_S)
 
     def tiles(self, draw: str = "tiles", match: str = "m", **request: Any) -> Any:
-        request = {"claim": CLAIM, "bag": "bag", "count": 7} | request
-        asked = pb.DrawFromBagRequest(key=key(draw, match), **request)
+        given: dict[str, Any] = {"claim": CLAIM, "bag": "bag", "count": 7} | request
+        asked = pb.DrawFromBagRequest(key=key(draw, match), **given)
         return self.draws.DrawFromBag(asked, timeout=TIMEOUT_S)
 
     def replay(self, match: str = "m", **request: Any) -> Any:

@@ -5,6 +5,8 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -170,7 +172,7 @@ def test_a_large_draw_must_say_how(at):
 
 def test_a_large_draw_waits_for_all_of_its_seeds(at):
     """More than the reservoir holds; others are dealt to meanwhile."""
-    slowest = []
+    rolls = []
     over = threading.Event()
 
     def others():
@@ -178,22 +180,24 @@ def test_a_large_draw_waits_for_all_of_its_seeds(at):
         while not over.is_set():
             began = time.monotonic()
             at.roll(str(number), "beside")
-            slowest.append(time.monotonic() - began)
+            rolls.append(time.monotonic() - began)
             number += 1
 
     beside = threading.Thread(target=others)
     beside.start()
+    began = time.monotonic()
     try:
         drawn = patiently(lambda: at.order("wait", "wait", n=100_000, large=pb.LARGE_WAIT)).draw
+        took = time.monotonic() - began
     finally:
         over.set()
         beside.join()
     assert sorted(drawn.items) == list(range(100_000))
     assert drawn.provenance.seeds == 6555
     assert "computational" not in drawn.rules
-    # A busy machine is slow; a daemon that let nobody in would take the whole draw's time.
-    assert len(slowest) > 20
-    assert sorted(slowest)[len(slowest) // 2] < 0.2
+    # A busy machine is slow; but a daemon that let nobody in would take the whole draw's time.
+    assert len(rolls) > 5
+    assert sorted(rolls)[len(rolls) // 2] < took / 4
 
 
 def test_a_computational_draw_says_so(at):
@@ -323,13 +327,13 @@ def test_a_bag_that_does_not_allow_it_says_what_it_holds(daemon, at):
     contents = pb.BagContents(preset="dominoes")
     at.tiles("1", "wrong", count=20, contents=contents)
     reseeds = daemon.metric(FRESH)
-    cases = {
+    cases: dict[str, dict[str, Any]] = {
         "holds 8 tiles": {"count": 9},
         "not those of this bag": {"contents": pb.BagContents(preset="english")},
         "the kinds of this bag": {"returns": [28]},
     }
     for text, request in cases.items():
-        refusal = told(lambda request=request: at.tiles("2", "wrong", **({"count": 1} | request)))
+        refusal = told(partial(at.tiles, "2", "wrong", **({"count": 1} | request)))
         assert (Code.FAILED_PRECONDITION, "WRONG_STATE") == (refusal.code, refusal.reason)
         assert text in refusal.text
     assert daemon.metric(FRESH) == reseeds

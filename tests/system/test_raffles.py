@@ -2,12 +2,14 @@
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 import pytest
 
 from entropyd.games import draw_rules
 from entropyd.games.draws import draw
-from entropyd.games.raffle import published_entries, raffle_binding
+from entropyd.games.raffle import RaffleRules, published_entries, raffle_binding
 from entropyd.v1 import draw_service_pb2
 from entropyd.v1 import raffle_service_pb2 as pb
 from tests.system.drawing import CLAIM, OTHER_CLAIM, TIMEOUT_S, Code, desk, patiently, told
@@ -30,8 +32,8 @@ def at(daemon):
 
 
 def seal(at, raffle, **request):
-    request = {"claim": CLAIM, "entries": NAMES, "winners": 1, "alternates": 1} | request
-    asked = pb.SealEntriesRequest(raffle=raffle, **request)
+    given: dict[str, Any] = {"claim": CLAIM, "entries": NAMES, "winners": 1, "alternates": 1}
+    asked = pb.SealEntriesRequest(raffle=raffle, **(given | request))
     return at.raffles.SealEntries(asked, timeout=TIMEOUT_S)
 
 
@@ -54,6 +56,7 @@ def test_a_raffle_is_sealed_drawn_and_checked_from_what_is_published(at):
     assert list(answer.entries) == ["Ada", "Bob", "Eve", "Zoe"]
     assert published_entries(answer.entries).digest == sealed.entries_hash
     rules = draw_rules.decode(answer.raffle.rules.encode())
+    assert isinstance(rules, RaffleRules)
     outcome = draw(
         rules,
         raffle_binding(answer.tenant, "whole", rules),
@@ -94,7 +97,7 @@ def test_sealing_again_changes_nothing(at):
     again = seal(at, "fixed", entries=list(reversed(NAMES)))
     assert (first.replayed, again.replayed) == (False, True)
     assert first.raffle == again.raffle
-    others = [
+    others: list[dict[str, Any]] = [
         {"entries": [*NAMES, "Mallory"]},
         {"winners": 2},
         {"alternates": 0},
@@ -102,7 +105,7 @@ def test_sealing_again_changes_nothing(at):
         {"sampler": draw_service_pb2.SAMPLER_WORD32},
     ]
     for other in others:
-        refusal = told(lambda other=other: seal(at, "fixed", **other))
+        refusal = told(partial(seal, at, "fixed", **other))
         assert (Code.ALREADY_EXISTS, "RAFFLE_SEALED") == (refusal.code, refusal.reason)
 
 
@@ -120,7 +123,7 @@ def test_after_sealing_only_the_sealed_entries_can_be_drawn_from(at, daemon):
     assert daemon.metric(FRESH) == reseeds
 
 
-BAD = {
+BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no entries": ({"entries": []}, "entries"),
     "equal entries": ({"entries": ["Ada", "Bob", " Ada"]}, "entries"),
     "an empty entry": ({"entries": ["  "]}, "entries"),

@@ -183,6 +183,8 @@ def test_draws_from_a_bag_have_the_match_alone_and_in_order():
         assert desk.table.dealer.waiters == 1
         desk.table.feed(3)
         first, second, third = await asyncio.gather(*calls, return_exceptions=True)
+        assert not isinstance(first, BaseException)
+        assert not isinstance(second, BaseException)
         assert sorted([*first.draw.items, *second.draw.items]) == list(range(28))
         assert isinstance(third, WrongStateError)
         assert "holds 0 tiles" in str(third)

@@ -270,7 +270,7 @@ def test_a_draw_gathers_more_seeds_than_the_reservoir_holds():
 
     async def run():
         table, made = Table(), Made()
-        call = asyncio.create_task(drawn(table, order(made, seeds=5000, gathers=True)))
+        call = asyncio.create_task(drawn(table, order(made, seeds=5000, gathers=True), seconds=60))
         await turns()
         for _ in range(5000):
             if call.done():
