@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -85,12 +85,14 @@ def anchor_gap(config: Config, ledger: SqliteLedger) -> str | None:
         return None
     anchor = read_anchor(path)
     if anchor is not None:
+        signed = anchor.head()
         return gap(
             anchor,
             origin=ledger.origin(),
             position=ledger.position(),
             link=ledger.link_at(anchor.position.hands),
             step_link=ledger.step_link_at(anchor.position.steps),
+            log_root=ledger.log_root(signed.size) if signed else None,
         )
     # A first start with an anchor, or somebody took it away.
     if ledger.is_anchored():
@@ -101,21 +103,37 @@ def anchor_gap(config: Config, ledger: SqliteLedger) -> str | None:
 def set_anchor(config: Config, ledger: SqliteLedger) -> None:
     """Write where the ledger stands into its anchor, if it has one. The writer's thread.
 
+    The checkpoint that is there stays there, unless it is of another history.
+
     Raises:
-        LedgerUnavailableError: it cannot be written.
+        ConfigError, LedgerRefusedError: the old anchor cannot be read.
+        LedgerUnavailableError: the new one cannot be written.
     """
     path = config.ledger.anchor
     if path is not None:
-        write_anchor(path, Anchor(ledger.origin(), ledger.position()))
+        write_anchor(path, Anchor(ledger.origin(), ledger.position(), _kept(path, ledger)))
         # If we die before this, the anchor is there and is found; after it, it is missed.
         ledger.note_anchored()
 
 
-@contextmanager
-def kept_anchor(config: Config, ledger: SqliteLedger) -> Iterator[Callable[[], float]]:
-    """Keep the anchor behind the ledger until the block ends; give its age in seconds.
+def _kept(path: Path, ledger: SqliteLedger) -> bytes:
+    """Return the checkpoint in an anchor of this history, empty if there is none."""
+    before = read_anchor(path)
+    return before.checkpoint if before and before.origin == ledger.origin() else b""
 
-    Without an anchor the age is 0.
+
+class NoAnchor:
+    """In place of the keeper where no anchor is configured."""
+
+    age_s = 0.0
+
+    def keep_checkpoint(self, checkpoint: bytes) -> None:
+        """Keep nothing."""
+
+
+@contextmanager
+def kept_anchor(config: Config, ledger: SqliteLedger) -> Iterator[AnchorKeeper | NoAnchor]:
+    """Keep the anchor behind the ledger until the block ends.
 
     Raises:
         LedgerUnavailableError: it cannot be written at the start. Later that is
@@ -123,7 +141,7 @@ def kept_anchor(config: Config, ledger: SqliteLedger) -> Iterator[Callable[[], f
     """
     path = config.ledger.anchor
     if path is None:
-        yield lambda: 0.0
+        yield NoAnchor()
         return
     set_anchor(config, ledger)
     if path.parent.stat().st_dev == config.node.state_dir.stat().st_dev:
@@ -134,10 +152,11 @@ def kept_anchor(config: Config, ledger: SqliteLedger) -> Iterator[Callable[[], f
         lambda: Anchor(origin, ledger.position()),
         report=_report_anchor,
         clock_ns=time.monotonic_ns,
+        checkpoint=_kept(path, ledger),
     )
     keeper.start()
     try:
-        yield lambda: keeper.age_s
+        yield keeper
     finally:
         keeper.stop()
 

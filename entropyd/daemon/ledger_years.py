@@ -42,8 +42,9 @@ def check(config: Config, sample: int | None) -> str:
         f"{path}: sound. {found.hands} hand(s) at {len(found.tables)} table(s) without a gap,"
         f" {found.archived} of them archived, {found.decrypted} decrypted, {found.destroyed}"
         f" without secrets; {steps.steps} step(s) of {steps.subjects} match(es), raffles and seed"
-        f" pairs, {steps.decrypted} decrypted, {steps.destroyed} without secrets; {found.events}"
-        f" event(s); link {position.link.hex()}, of steps {position.step_link.hex()}"
+        f" pairs, {found.dealt} hand(s) dealt card by card among them, {steps.decrypted} decrypted,"
+        f" {steps.destroyed} without secrets; {found.events} event(s); {found.entries} receipt(s)"
+        f" in the log; link {position.link.hex()}, of steps {position.step_link.hex()}"
     )
 
 

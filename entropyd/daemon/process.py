@@ -93,12 +93,12 @@ def run(
     # Known answers before anything else: a generator that computes wrongly must not even listen.
     self_test()
     plans = plan_sources(config)
-    with open_ledger(config) as ledger, kept_anchor(config, ledger) as anchor_age_s:
+    with open_ledger(config) as ledger, kept_anchor(config, ledger) as anchor:
         daemon = Daemon(
             config,
             plans,
             ledger,
-            anchor_age_s=anchor_age_s,
+            anchor_age_s=lambda: anchor.age_s,
             os_random=os_random,
             config_file=config_file,
         )

@@ -12,6 +12,14 @@ holds other records, was restored from a backup or lost some: it would deal spen
     are any: the entropyd before this one still reads the anchor of a ledger without steps
     step-link: the running hash over them, 64 hex digits
 
+    the last checkpoint of the log that was signed, as it was; it and the empty line before it in a
+    v3, which is written if there is one, with the lines of a v2 also where there are no steps
+
+A checkpoint is the operator's word to others. A ledger whose log is shorter, or whose tree of that
+size has another root, would have to sign a second history: it is refused. `ledger adopt` goes on
+with such a ledger; its tree goes on too, with an entry that names the gap, and belongs under
+another name of the log, because under the old one somebody may hold what it contradicts.
+
 Written after a commit was synchronised and never before: the anchor may lag, it never leads. What
 was recorded since the last one that survived a crash is not protected by it, at most a second.
 
@@ -24,6 +32,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from entropyd.errors import (
+    CheckpointInvalidError,
     ConfigError,
     LedgerBehindAnchorError,
     LedgerRefusedError,
@@ -31,38 +40,69 @@ from entropyd.errors import (
 )
 from entropyd.ledger.chain import Position
 from entropyd.ledger.state_dir import sync_directory
+from entropyd.log.checkpoint import Checkpoint
 
 _FORM = re.compile(
-    r"entropyd-anchor: v(?:1|(2))\norigin: ([0-9a-f]{32})\nhands: (0|[1-9][0-9]{0,18})\n"
+    r"entropyd-anchor: v(?:1|([23]))\norigin: ([0-9a-f]{32})\nhands: (0|[1-9][0-9]{0,18})\n"
     r"link: ([0-9a-f]{64})\nevents: (0|[1-9][0-9]{0,18})\n"
-    # The two lines of a v2, and of it alone.
-    r"(?(1)steps: ([1-9][0-9]{0,18})\nstep-link: ([0-9a-f]{64})\n)",
+    # The two lines of a v2 and of a v3.
+    r"(?(1)steps: (0|[1-9][0-9]{0,18})\nstep-link: ([0-9a-f]{64})\n)",
     re.ASCII,
 )
-# No text of this form is as long: the longest has 290.
-MAX_BYTES = 384
+# No text of this form is as long: the longest has 290. A checkpoint with a hundred signatures, as
+# many as a signed note has, has 30,000.
+MAX_BYTES = 384 + 65_536
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """What an anchor file says: which history, and how far it went."""
+    """What an anchor file says: which history, and how far it went.
+
+    Attributes:
+        origin: of the history, 32 hex digits.
+        position: how far it went.
+        checkpoint: of its log, the last one that was signed, with its signatures; empty for none.
+    """
 
     origin: str
     position: Position
+    checkpoint: bytes = b""
 
-    def encode(self) -> str:
-        """Return the file's text."""
+    def head(self) -> Checkpoint | None:
+        """Return what the checkpoint says, None without one.
+
+        Raises:
+            CheckpointInvalidError: it is none.
+        """
+        return head_of(self.checkpoint) if self.checkpoint else None
+
+    def encode(self) -> bytes:
+        """Return the file's content."""
         position = self.position
+        version = 3 if self.checkpoint else 2 if position.steps else 1
         lines = [
-            f"entropyd-anchor: v{2 if position.steps else 1}",
+            f"entropyd-anchor: v{version}",
             f"origin: {self.origin}",
             f"hands: {position.hands}",
             f"link: {position.link.hex()}",
             f"events: {position.events}",
         ]
-        if position.steps:
+        if version > 1:
             lines += [f"steps: {position.steps}", f"step-link: {position.step_link.hex()}"]
-        return "\n".join(lines) + "\n"
+        told = "".join(f"{line}\n" for line in lines).encode("ascii")
+        return told + b"\n" + self.checkpoint if self.checkpoint else told
+
+
+def head_of(checkpoint: bytes) -> Checkpoint:
+    """Return what a signed checkpoint says. Who signed it is not looked at.
+
+    Raises:
+        CheckpointInvalidError: it is none.
+    """
+    text, separator, _ = checkpoint.partition(b"\n\n")
+    if not separator:
+        raise CheckpointInvalidError("has no empty line before its signatures")
+    return Checkpoint.decode(text + b"\n")
 
 
 def read_anchor(path: Path) -> Anchor | None:
@@ -81,17 +121,31 @@ def read_anchor(path: Path) -> Anchor | None:
         raise _unusable(path, "its directory is missing") from error
     except OSError as error:
         raise _unusable(path, str(error.strerror)) from error
-    found = _FORM.fullmatch(raw.decode("ascii", "replace"))
-    if found is None:
+    anchor = _decode(raw) if len(raw) <= MAX_BYTES else None
+    # What says the same in another spelling was not written here.
+    if anchor is None or anchor.encode() != raw:
         raise LedgerRefusedError(
             f"anchor {path}: is no anchor of an entropyd ledger; name another path in"
             " ledger.anchor, or restore the file"
         )
+    return anchor
+
+
+def _decode(raw: bytes) -> Anchor | None:
+    told, separator, checkpoint = raw.partition(b"\n\n")
+    found = _FORM.fullmatch((told + separator[:1]).decode("ascii", "replace"))
+    if found is None:
+        return None
     _, origin, hands, link, events, steps, step_link = found.groups()
     position = Position(int(hands), bytes.fromhex(link), int(events))
     if steps is not None:
         position = replace(position, steps=int(steps), step_link=bytes.fromhex(step_link))
-    return Anchor(origin, position)
+    anchor = Anchor(origin, position, checkpoint)
+    try:
+        anchor.head()
+    except CheckpointInvalidError:
+        return None
+    return anchor
 
 
 def write_anchor(path: Path, anchor: Anchor) -> None:
@@ -102,7 +156,7 @@ def write_anchor(path: Path, anchor: Anchor) -> None:
     """
     unfinished = path.with_name(path.name + ".unfinished")
     try:
-        with unfinished.open("w", encoding="ascii") as file:
+        with unfinished.open("wb") as file:
             file.write(anchor.encode())
             file.flush()
             os.fsync(file.fileno())
@@ -122,6 +176,7 @@ def gap(
     position: Position,
     link: bytes | None,
     step_link: bytes | None,
+    log_root: bytes | None,
 ) -> str | None:
     """Return how a ledger is not the one that the anchor saw, None if it is.
 
@@ -131,6 +186,8 @@ def gap(
         position: of the ledger, now.
         link: the ledger's link at the anchor's number of hands, None if it has none there.
         step_link: likewise of steps.
+        log_root: of the first entries of the ledger's log, as many as the anchor's checkpoint has;
+            None if it has fewer. Without a checkpoint it is not looked at.
     """
     seen = anchor.position
     if origin != anchor.origin:
@@ -142,7 +199,16 @@ def gap(
         return f"has another hand {seen.hands} than its anchor saw"
     if step_link != seen.step_link:
         return f"has another step {seen.steps} than its anchor saw"
-    return None
+    return _forked(anchor.head(), log_root)
+
+
+def _forked(signed: Checkpoint | None, root: bytes | None) -> str | None:
+    """Return how a log contradicts a checkpoint that was signed, None if it does not."""
+    if signed is None or root == signed.root:
+        return None
+    if root is None:
+        return f"has fewer receipts in its log than the {signed.size} that were signed for"
+    return f"has another log of {signed.size} receipts than the one that was signed for"
 
 
 def _missing(position: Position, seen: Position) -> str | None:

@@ -34,6 +34,7 @@ from entropyd.ledger.sqlite_file import (
     quick_check,
     translated,
 )
+from entropyd.ledger.sqlite_log import root_at
 from entropyd.ledger.state_dir import StateDirectory, sync_directory
 
 RESTORING = "ledger.sqlite3.restoring"
@@ -130,6 +131,12 @@ def _examine(candidate: Path, path: Path, secrets: SecretBox) -> Facts:
             here = current.position
             links = link_at(copy, here.hands), step_link_at(copy, here.steps)
             _refuse_loss(path, current, facts, links)
+            if root_at(copy, current.log_size) != current.log_root:
+                raise LedgerRefusedError(
+                    f"ledger {path}: the backup has other receipts among its first"
+                    f" {current.log_size}; both went on by themselves from one copy: find out which"
+                    " of them dealt, and keep that one"
+                )
     _sync(candidate)
     return facts
 

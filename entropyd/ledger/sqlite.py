@@ -53,7 +53,7 @@ from entropyd.ledger.sqlite_file import (
     open_writer,
     translated,
 )
-from entropyd.ledger.sqlite_log import log_size, read_entries, read_node, root_at
+from entropyd.ledger.sqlite_log import log_size, read_entries, read_nodes, root_at
 from entropyd.ledger.sqlite_numbers import spent_among
 from entropyd.ledger.sqlite_statements import Row
 from entropyd.ledger.sqlite_subjects import SubjectReader
@@ -250,7 +250,7 @@ class SqliteLedger(SubjectReader):
 
     def log_nodes(self, nodes: Sequence[Node]) -> list[bytes]:
         """Return the hashes of complete nodes of the tree. See `Ledger.log_nodes`."""
-        return self._ask(lambda reader: [read_node(reader, node) for node in nodes])
+        return self._ask(lambda reader: read_nodes(reader, nodes))
 
     def log_root(self, size: int) -> bytes | None:
         """Return the root of the log's first `size` entries, None if it has fewer. Any thread."""

@@ -10,7 +10,9 @@ from pathlib import Path
 from entropyd.errors import LedgerDamagedError
 from entropyd.ledger.chain import EMPTY, Position, base
 from entropyd.ledger.secrets import SecretBox
+from entropyd.ledger.sqlite_log import frontier_at, log_size
 from entropyd.ledger.stored_row import told_digest
+from entropyd.log.merkle import EMPTY_ROOT
 
 _LINK_OF = """
     SELECT id, link, open_hash, claim_digest, provenance, drawn_at_ns FROM hands WHERE id = ?
@@ -33,10 +35,18 @@ _KEY_CHECK = {"binding": b"", "state": b"meta", "field": b"key_check"}
 
 @dataclass(frozen=True)
 class Facts:
-    """Which history a file holds, "" for one that has no name yet, and how far it goes."""
+    """What a file holds.
+
+    Attributes:
+        origin: which history; "" if it has no name yet.
+        position: how far it goes.
+        log_size, log_root: of its log.
+    """
 
     origin: str
     position: Position
+    log_size: int = 0
+    log_root: bytes = EMPTY_ROOT
 
 
 def facts_of(connection: sqlite3.Connection) -> Facts:
@@ -51,7 +61,8 @@ def facts_of(connection: sqlite3.Connection) -> Facts:
     origin = origin_of(connection)
     if version < _WITH_STEPS:
         return Facts(origin, _position(connection, 0, EMPTY))
-    return Facts(origin, position_of(connection))
+    size = log_size(connection)
+    return Facts(origin, position_of(connection), size, frontier_at(connection, size).root())
 
 
 def position_of(connection: sqlite3.Connection) -> Position:

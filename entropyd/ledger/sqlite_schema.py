@@ -128,12 +128,12 @@ _VERSION_3 = (
     ) STRICT""",
     """CREATE INDEX IF NOT EXISTS dealt_hands_by_label
         ON dealt_hands (tenant, label, table_name, sequence)""",
-    # Entries of the log and the complete nodes of its tree, numbered in the order in which they are
-    # appended (sqlite_log.py).
+    # Entries of the log, some a row that says the index of its first, and the complete nodes of its
+    # tree, numbered in the order in which they are appended (sqlite_log.py).
     """CREATE TABLE IF NOT EXISTS log_entries (
         idx INTEGER PRIMARY KEY,
-        tenant TEXT NOT NULL,
-        text BLOB NOT NULL
+        entries INTEGER NOT NULL CHECK (entries >= 1),
+        texts BLOB NOT NULL
     ) STRICT""",
     """CREATE TABLE IF NOT EXISTS log_nodes (
         id INTEGER PRIMARY KEY,
@@ -223,7 +223,9 @@ def take_back(path: Path, connection: sqlite3.Connection) -> int:
             " entropyd before this one does not know them: what was drawn could be drawn again, and"
             " its anchor would end before them; stay with this one"
         )
-    (entries,) = connection.execute("SELECT coalesce(max(idx) + 1, 0) FROM log_entries").fetchone()
+    (entries,) = connection.execute(
+        "SELECT coalesce(max(idx + entries), 0) FROM log_entries"
+    ).fetchone()
     if entries:
         raise LedgerRefusedError(
             f"ledger {path}: holds {entries} receipt(s) of the log, and the entropyd before this"

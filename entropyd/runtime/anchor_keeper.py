@@ -6,11 +6,12 @@ recorded before it.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 
 from entropyd.errors import EntropydError
-from entropyd.ledger.anchor import Anchor, write_anchor
+from entropyd.ledger.anchor import Anchor, head_of, write_anchor
 
 INTERVAL_S = 1.0
 # A write that hangs (a network file system) is not waited for longer when we stop.
@@ -28,6 +29,7 @@ class AnchorKeeper:
         report: Callable[[str | None], None],
         clock_ns: Callable[[], int],
         interval_s: float = INTERVAL_S,
+        checkpoint: bytes = b"",
     ) -> None:
         """Make a keeper.
 
@@ -37,6 +39,7 @@ class AnchorKeeper:
             report: told on this thread why the anchor cannot be kept, None when it can again.
             clock_ns: monotonic clock.
             interval_s: seconds between two looks.
+            checkpoint: of the log, signed, that is kept until another is given; empty for none.
         """
         self._path = path
         self._current = current
@@ -44,6 +47,7 @@ class AnchorKeeper:
         self._clock_ns = clock_ns
         self._level_ns = clock_ns()
         self._interval_s = interval_s
+        self._checkpoint = checkpoint
         self._written: Anchor | None = None
         self._trouble: str | None = None
         self._stopping = Event()
@@ -53,6 +57,18 @@ class AnchorKeeper:
     def age_s(self) -> float:
         """Seconds since the anchor was last known to be as far as the ledger. Any thread."""
         return (self._clock_ns() - self._level_ns) / 1e9
+
+    def keep_checkpoint(self, checkpoint: bytes) -> None:
+        """Keep another checkpoint of the log from the next look on. Any thread.
+
+        Args:
+            checkpoint: signed, and of entries that the ledger confirmed.
+
+        Raises:
+            CheckpointInvalidError: it is none; the one before it is kept.
+        """
+        head_of(checkpoint)
+        self._checkpoint = checkpoint
 
     def start(self) -> None:
         """Start keeping."""
@@ -73,7 +89,8 @@ class AnchorKeeper:
         try:
             # Read from the ledger after its commit was synchronised. If we die before the anchor
             # is written, it is older than the ledger, which is what it may be.
-            looked_ns, anchor = self._clock_ns(), self._current()
+            looked_ns = self._clock_ns()
+            anchor = replace(self._current(), checkpoint=self._checkpoint)
             if anchor != self._written:
                 write_anchor(self._path, anchor)
             self._written = anchor

@@ -7,6 +7,7 @@ import pytest
 from entropyd.errors import ConfigError, LedgerRefusedError, LedgerUnavailableError
 from entropyd.ledger.anchor import Anchor, gap, read_anchor, write_anchor
 from entropyd.ledger.chain import EMPTY, Position
+from entropyd.log.checkpoint import Checkpoint
 
 ORIGIN, OTHER = "00112233445566778899aabbccddeeff", "ff" * 16
 LINK = bytes(range(32))
@@ -73,7 +74,7 @@ def test_an_anchor_that_cannot_be_replaced_is_still_the_old_one(tmp_path):
     ],
 )
 def test_a_gap_is_found_and_names_both_sides(origin, position, link, found):
-    told = gap(ANCHOR, origin=origin, position=position, link=link, step_link=EMPTY)
+    told = gap(ANCHOR, origin=origin, position=position, link=link, step_link=EMPTY, log_root=None)
     assert (told is None) == (found is None)
     assert found is None or told is None or found in told
 
@@ -94,7 +95,9 @@ STEPS = Anchor(ORIGIN, Position(7, LINK, 3, 5, STEP_LINK))
 )
 def test_steps_that_are_missing_or_others_are_a_gap(steps, step_link, found):
     position = Position(7, LINK, 3, steps, LINK)
-    told = gap(STEPS, origin=ORIGIN, position=position, link=LINK, step_link=step_link)
+    told = gap(
+        STEPS, origin=ORIGIN, position=position, link=LINK, step_link=step_link, log_root=None
+    )
     assert found == told
 
 
@@ -114,16 +117,70 @@ def test_an_anchor_with_half_of_its_steps_is_none(tmp_path, version):
     """A v1 that goes on about steps, a v2 that does not say enough of them."""
     path = tmp_path / "anchor"
     whole = STEPS.encode()
-    text = whole.replace("v2", "v1") if version == 1 else whole.rpartition("step-link")[0]
-    path.write_text(text)
+    text = whole.replace(b"v2", b"v1") if version == 1 else whole.rpartition(b"step-link")[0]
+    path.write_bytes(text)
     with pytest.raises(LedgerRefusedError, match="is no anchor"):
         read_anchor(path)
 
 
+ROOT = bytes(range(2, 34))
+SIGNED = Checkpoint("entropyd.example/log", 9, ROOT).encode()
+NOTE = SIGNED + "\n\u2014 entropyd.example/log AAAA\n\u2014 witness.example/w1 BBBB\n".encode()
+LOGGED = Anchor(ORIGIN, ANCHOR.position, NOTE)
+
+
+@pytest.mark.parametrize("anchor", [LOGGED, Anchor(ORIGIN, STEPS.position, NOTE)])
+def test_a_checkpoint_is_kept_to_the_byte_with_its_signatures(tmp_path, anchor):
+    """Whether there are steps or none."""
+    path = tmp_path / "anchor"
+    write_anchor(path, anchor)
+    assert anchor == read_anchor(path)
+    assert path.read_bytes().startswith(b"entropyd-anchor: v3\n")
+    assert path.read_bytes().endswith(b"\n\n" + NOTE)
+    assert Checkpoint("entropyd.example/log", 9, ROOT) == anchor.head()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        LOGGED.encode().replace(b"v3", b"v2"),
+        LOGGED.encode().replace(b"v3", b"v1"),
+        LOGGED.encode().partition(b"\n\n")[0] + b"\n",
+        LOGGED.encode().partition(b"\n\n")[0] + b"\n\n",
+        LOGGED.encode().replace(b"\n9\n", b"\n09\n"),
+        Anchor(ORIGIN, ANCHOR.position, SIGNED).encode(),
+        Anchor(ORIGIN, ANCHOR.position, b"no\n\ncheckpoint\n").encode(),
+        Anchor(ORIGIN, ANCHOR.position, NOTE + b"x" * 70_000).encode(),
+        STEPS.encode() + b"\n",
+    ],
+)
+def test_a_checkpoint_that_is_none_makes_no_anchor(tmp_path, content):
+    path = tmp_path / "anchor"
+    path.write_bytes(content)
+    with pytest.raises(LedgerRefusedError, match="is no anchor"):
+        read_anchor(path)
+
+
+@pytest.mark.parametrize(
+    ("root", "found"),
+    [
+        (ROOT, None),
+        (None, "has fewer receipts in its log than the 9 that were signed for"),
+        (LINK, "has another log of 9 receipts than the one that was signed for"),
+    ],
+)
+def test_a_log_that_was_cut_or_forked_is_a_gap(root, found):
+    told = gap(
+        LOGGED, origin=ORIGIN, position=LOGGED.position, link=LINK, step_link=EMPTY, log_root=root
+    )
+    assert found == told
+
+
 def test_the_longest_anchor_is_read(tmp_path):
-    """Its numbers have 19 digits."""
+    """Its numbers have 19 digits, and its checkpoint 100 signatures with names of 200 letters."""
     most = 2**63 - 1
-    anchor = Anchor(ORIGIN, Position(most, LINK, most, most, LINK))
+    note = SIGNED + b"\n" + ("\u2014 " + "n" * 200 + " " + "A" * 104 + "\n").encode() * 100
+    anchor = Anchor(ORIGIN, Position(most, LINK, most, most, LINK), note)
     write_anchor(tmp_path / "anchor", anchor)
     assert anchor == read_anchor(tmp_path / "anchor")
 
