@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from entropyd.errors import ProofError, ProofMismatchError
+from entropyd.errors import KeyInvalidError, ProofError, ProofMismatchError
+from entropyd.log.keys import VerifierKey
 from entropyd.verify import Report, check_proof
 from entropyd.verify.document import MAX_BYTES
 
@@ -50,12 +51,22 @@ def verify(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Exit code alone.")] = False,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A key that you trust, of a log or a witness: name+id+base64. May be given again."
+        ),
+    ] = None,
 ) -> None:
-    """Compute draws, matches, raffles and rounds again, offline, from their proof files.
+    """Compute draws, matches, raffles, rounds, hands and ranges of a log again, offline.
+
+    A file of a hand or a log that names its own keys is looked at with these, and nobody vouches
+    for them, unless keys are given. A receipt or a note to a seat, as it is, takes a key.
 
     Ends with 0 if everything follows, and with 1 if something does not.
     """
-    findings = [_check(file) for file in _files(path)]
+    keys = _keys(key or ())
+    findings = [_check(file, keys) for file in _files(path)]
     if as_json:
         print(json.dumps(list(map(_as_dict, findings)), indent=2, ensure_ascii=False))
     elif not quiet:
@@ -74,9 +85,16 @@ def _files(path: Path) -> Sequence[Path]:
     return files
 
 
-def _check(file: Path) -> Finding:
+def _keys(texts: Sequence[str]) -> Sequence[VerifierKey]:
     try:
-        return Finding(str(file), check_proof(_read(file)), None)
+        return tuple(map(VerifierKey.decode, texts))
+    except KeyInvalidError as error:
+        raise typer.BadParameter(f"--key: {error}") from error
+
+
+def _check(file: Path, keys: Sequence[VerifierKey]) -> Finding:
+    try:
+        return Finding(str(file), check_proof(_read(file), keys), None)
     except ProofError as error:
         return Finding(str(file), None, error)
 

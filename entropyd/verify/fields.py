@@ -80,10 +80,7 @@ class Fields:
 
     def number(self, name: str, low: int, high: int) -> int:
         """Return an integer, `low` to `high`, that stands there as a JSON number."""
-        value = self._value(name)
-        if type(value) is not int or not low <= value <= high:
-            self.refuse(name, f"expected a whole number from {low} to {high}, without quotes")
-        return value
+        return self._as_number(name, self._value(name), low, high)
 
     def decimal(self, name: str) -> int:
         """Return a number below 2^64 that stands there as text."""
@@ -97,6 +94,20 @@ class Fields:
         """Return a list of which each is `length` bytes."""
         values = enumerate(self._list(name))
         return tuple(self._as_hex(f"{name}[{place}]", value, length) for place, value in values)
+
+    def blobs(self, name: str) -> tuple[bytes, ...]:
+        """Return a list of byte strings of any length."""
+        values = enumerate(self.texts(name))
+        # Of an odd number of digits one is missing, which the other check then names.
+        return tuple(
+            self._as_hex(f"{name}[{place}]", value, (len(value) + 1) // 2)
+            for place, value in values
+        )
+
+    def numbers(self, name: str, high: int) -> tuple[int, ...]:
+        """Return a list of integers, 0 to `high`, that stand there as JSON numbers."""
+        values = enumerate(self._list(name))
+        return tuple(self._as_number(f"{name}[{place}]", value, 0, high) for place, value in values)
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of texts."""
@@ -131,6 +142,11 @@ class Fields:
         value = self._value(name)
         if not isinstance(value, list):
             self.refuse(name, "expected a list [...]")
+        return value
+
+    def _as_number(self, name: str, value: object, low: int, high: int) -> int:
+        if type(value) is not int or not low <= value <= high:
+            self.refuse(name, f"expected a whole number from {low} to {high}, without quotes")
         return value
 
     def _as_object(self, name: str, value: object) -> "Fields":

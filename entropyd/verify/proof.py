@@ -3,12 +3,16 @@
 Spec: docs/protocol.md, "Files that verifiers take".
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from entropyd.log.keys import VerifierKey
 from entropyd.verify.document import parse_document
 from entropyd.verify.draws import check_draw, check_match
 from entropyd.verify.fields import Fields
+from entropyd.verify.hands import check_hand
+from entropyd.verify.log_range import check_log
 from entropyd.verify.raffles import check_raffle
+from entropyd.verify.receipts import check_note, is_note
 from entropyd.verify.report import Kind, Report
 from entropyd.verify.rounds import check_round
 
@@ -18,13 +22,19 @@ _CHECKS: dict[Kind, Callable[[Fields], Report]] = {
     Kind.RAFFLE: check_raffle,
     Kind.ROUND: check_round,
 }
+_SIGNED: dict[Kind, Callable[[Fields, Sequence[VerifierKey]], Report]] = {
+    Kind.HAND: check_hand,
+    Kind.LOG: check_log,
+}
 
 
-def check_proof(data: bytes) -> Report:
+def check_proof(data: bytes, keys: Sequence[VerifierKey] = ()) -> Report:
     """Check that everything in a proof file follows from what it says it follows from.
 
     Args:
         data: the whole file, from a stranger.
+        keys: of logs and witnesses that the caller trusts, for files with signatures. Without any,
+            a file's own keys are used, which the report says; a note without a file is refused.
 
     Returns:
         What was checked, and what no check of a file can show.
@@ -34,8 +44,13 @@ def check_proof(data: bytes) -> Report:
         ProofMismatchError: something does not follow; names the field, the difference, and the
             usual cause where one explains it.
     """
+    if is_note(data):
+        return check_note(data, keys)
     fields = Fields(parse_document(data))
     kind = fields.text("entropyd")
+    if kind in _SIGNED:
+        return _SIGNED[Kind(kind)](fields, keys)
     if kind not in _CHECKS:
-        fields.refuse("entropyd", f"is {kind[:40]!a}; expected one of {', '.join(Kind)}")
+        known = ", ".join([*_CHECKS, *_SIGNED])
+        fields.refuse("entropyd", f"is {kind[:40]!a}; expected one of {known}")
     return _CHECKS[Kind(kind)](fields)

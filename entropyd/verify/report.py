@@ -33,12 +33,16 @@ ONE_SEED = "that every result can come up: rules say seeds=computational, one se
 
 
 class Kind(StrEnum):
-    """What a file is to prove; its member `entropyd`."""
+    """What a file is to prove: its member `entropyd`, or of a signed note the first line."""
 
     DRAW = "draw/v1"
     MATCH = "match/v1"
     RAFFLE = "raffle/v1"
     ROUND = "round/v1"
+    HAND = "hand/v1"
+    LOG = "log/v1"
+    RECEIPT = "entropyd-receipt: v1"
+    SEAT_NOTE = "entropyd-note: v1"
 
 
 @dataclass(frozen=True, slots=True)

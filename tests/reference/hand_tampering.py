@@ -236,6 +236,7 @@ def of_keys(notes):
     other_log = [key("other.example/log"), key("other.example/log/receipts")]
     forged = {name: resigned(note, seed(STRANGER)) for name, note in notes.items()}
     yield "keys of another log", "small", "receipts.open", False, [to(other_log, "keys")]
+    yield "seventeen keys", "small", "keys", False, [to([LOG_KEY] * 17, "keys")]
     yield "no keys", "small", "receipts.open", False, [to([], "keys")]
     yield "the key of checkpoints alone", "small", "receipts.open", False, [to([LOG_KEY], "keys")]
     yield (

@@ -296,6 +296,8 @@ def of_keys(log, bases):
     entries = bases[of]["file"]["entries"]
     index = len(log.entries)
     yield "one key left out", of, "keys", False, [to([LOG_KEY], "keys")]
+    more = [LOG_KEY, RECEIPTS_KEY, *[log_cases.key(WITNESS, key_type=4)] * 15]
+    yield "seventeen keys", of, "keys", False, [to(more, "keys")]
     yield "a key twice", of, "keys", False, [to([LOG_KEY, RECEIPTS_KEY, RECEIPTS_KEY], "keys")]
     yield "a key that is none", of, "keys", False, [to("hello", "keys", 0)]
     given = [LOG_KEY, NEXT_RECEIPTS_KEY]

@@ -118,6 +118,8 @@ class Notes:
 
 def check_hand(file, trusted=(), witnesses=()):
     """Return the steps seen and the witnesses seen, or refuse the file."""
+    need(len(file["keys"]) <= 16, "keys")
+    need(len(file.get("notes", [])) <= 1024, "notes")
     for text in file["keys"]:
         try:
             naive_log.parse_key(text)

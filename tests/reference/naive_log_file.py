@@ -36,6 +36,7 @@ def is_of(key, name):
 def check_log(file, trusted=(), witnesses=()):
     """Return the number of entries and the witnesses seen, or refuse the file."""
     origin, first = file["origin"], int(file["first"])
+    need(len(file["keys"]) <= 16, "keys")
     keys = Keys(origin, file["keys"], list(trusted))
     need(file["entries"] or (first == 0 and not file["frontier"]), "frontier")
     story = Story(first)

@@ -52,6 +52,8 @@ class HandFile {
   constructor(file, trusted, witnesses) {
     this.file = file;
     this.witnesses = witnesses.map(parseKey);
+    insist(file.keys.length <= 16, 'keys', 'are more than 16');
+    insist((file.notes ?? []).length <= 1024, 'notes', 'are more than 1024');
     const named = file.keys.map(parseKey);
     insist(!named.includes(null), 'keys', 'has what is no key');
     this.keys = trusted.length > 0 ? trusted.map(parseKey) : named;

@@ -32,6 +32,7 @@ class LogKeys {
   constructor(origin, named, trusted) {
     this.origin = origin;
     this.receipts = `${origin}/receipts`;
+    insist(named.length <= 16, 'keys', 'are more than 16');
     const parsed = named.map(parseKey);
     insist(!parsed.includes(null), 'keys', 'has what is no key');
     this.eras = new Map();
