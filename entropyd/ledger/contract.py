@@ -92,6 +92,9 @@ class EventKind(StrEnum):
     DAEMON_START = "daemon-start"
     DAEMON_STOP = "daemon-stop"
     LEDGER_ADOPTED = "ledger-adopted"
+    LOG_KEY = "log-key"
+    LOG_BUILD = "log-build"
+    LOG_POLICY = "log-policy"
     HANDS_ARCHIVED = "hands-archived"
     SECRETS_DESTROYED = "secrets-destroyed"
 

@@ -42,6 +42,7 @@ class LogSigner:
         origin: name of the log.
         receipts: keys of receipts and notes to seats, in the order in which they came into force.
         checkpoints: keys of checkpoints, likewise.
+        earlier: what signs receipts of a log that this one goes on after, under another name.
 
     Raises:
         KeyInvalidError: on construction, if one has another name, or there is none, or their
@@ -51,6 +52,7 @@ class LogSigner:
     origin: str
     receipts: tuple[Term, ...] = field(repr=False)
     checkpoints: tuple[Term, ...] = field(repr=False)
+    earlier: tuple["LogSigner", ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         """Refuse keys under a name that verifiers of this log do not know."""
@@ -68,7 +70,13 @@ class LogSigner:
         Args:
             text: with its last newline, as `Receipt.encode` or `SeatNote.encode` wrote it.
         """
-        return sign(text, *self._signers_of(text)).encode()
+        log = f"\nlog: {self.origin}\n".encode("ascii")
+        if log in text:
+            return sign(text, *self._signers_of(text)).encode()
+        for before in self.earlier:
+            if f"\nlog: {before.origin}\n".encode("ascii") in text:
+                return before.sign_receipt(text)
+        raise InternalError(f"a receipt of another log than {self.origin}")
 
     def sign_checkpoint(self, checkpoint: Checkpoint, *, change: bool = False) -> bytes:
         """Return the signed checkpoint of a size that the newest key signs.

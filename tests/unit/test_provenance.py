@@ -231,8 +231,8 @@ def lines(*seeds, batch=None) -> list[str]:
 def test_a_receipt_tells_what_the_answer_does_in_whole_bits_and_milliseconds():
     assert [
         (
-            "class=hardware kind=hardware driver=quantis-usb serial=S1 samples=108 credited=649 age=9"
-            " health=healthy"
+            "class=hardware kind=hardware driver=quantis-usb serial=S1 samples=108 credited=649"
+            " age=9 health=healthy"
         ),
         "class=user kind=user driver= serial= samples=300 credited=249 age=7 health=none",
         "class=os kind=os driver= serial= samples=128 credited=0 age=0 health=none",
@@ -247,12 +247,12 @@ def test_the_receipt_of_a_hand_of_a_batch_tells_what_they_share():
     own = GatedSeed((), (), (), (use(),))
     assert [
         (
-            "class=hardware kind=hardware driver=quantis-usb serial=S1 samples=54 credited=324 age=5"
-            " health=healthy"
+            "class=hardware kind=hardware driver=quantis-usb serial=S1 samples=54 credited=324"
+            " age=5 health=healthy"
         ),
         (
-            "class=batch-hardware kind=hardware driver=quantis-usb serial=S1 samples=75 credited=450"
-            " age=5 health=healthy"
+            "class=batch-hardware kind=hardware driver=quantis-usb serial=S1 samples=75"
+            " credited=450 age=5 health=healthy"
         ),
         "class=batch-user kind=user driver= serial= samples=300 credited=249 age=7 health=none",
         "class=batch-os kind=os driver= serial= samples=64 credited=0 age=0 health=none",
