@@ -5,10 +5,11 @@ use too gives absolute figures that move by half, so each row measures two
 things in turns and reports their ratio, and the CPU time of a request, which
 hardly moves. Medians throughout.
 
-    python -m bench             every row, about 20 minutes
+    python -m bench             every row, about 25 minutes
     python -m bench closed      one row
     python -m bench --quick     every row, short: to see that they run
     python -m bench open --minutes 10
+    python -m bench draws       draws, raffles and rounds, 3 minutes
     python -m bench lesson      bad shuffles, caught: see bench/lesson
 
 The row many compares with a C++ server, which it builds if Debian's g++ and libgrpc++-dev are

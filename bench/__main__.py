@@ -8,6 +8,7 @@ from pathlib import Path
 from bench import (
     closed_loop,
     decks,
+    draws,
     health,
     kernels,
     ledger_size,
@@ -26,6 +27,7 @@ ROWS: dict[str, Callable[..., None]] = {
     "start": start.run,
     "closed": closed_loop.run,
     "decks": decks.run,
+    "draws": draws.run,
     "many": many.run,
     "open": open_loop.run,
     "rejections": rejections.run,

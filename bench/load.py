@@ -4,7 +4,7 @@ Orders come in on standard input and figures leave on standard output, one JSON
 object a line. It is never the yardstick: it reports its own CPU time too, so
 that a figure which it limited can be seen.
 
-    closed   N callers, each of whom calls again when it was answered
+    closed   N callers, each of whom calls again when it was answered; a turn may be two calls
     open     arrivals of a Poisson process, whatever the answers do; latency
              counts from when a call was due, not from when it could be sent
     batch    N callers of batches, each of whom calls again when it was answered
@@ -18,13 +18,14 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import uvloop
 
+from bench.draw_load import ASKED, Turn, turns
 from bench.http2 import Connection, connect
 from bench.many_load import batches, streams
 from bench.process import cpu_s
@@ -45,7 +46,7 @@ class Order:
 
     Attributes:
         kind: `closed`, `open`, `batch` or `stream`.
-        method: key of PATHS.
+        method: key of PATHS or of `draw_load.ASKED`.
         target: "unix:/path".
         pid: the server, whose CPU time is taken at both ends of the measured time.
         name: begins the hands' ids; never the same twice on one ledger.
@@ -122,17 +123,22 @@ def messages(order: Order) -> Iterator[bytes]:
 
 
 async def closed(order: Order) -> dict[str, float]:
-    """Keep `in_flight` calls under way for `seconds`."""
-    connections = await _connect(order)
-    tally, texts, over = Tally(order.pid), messages(order), False
+    """Keep `in_flight` turns under way for `seconds`."""
+    lanes = await _connect(order)
+    tally, texts, over = Tally(order.pid), _turns(order), False
     idle = asyncio.Event()
     active = order.in_flight
 
-    def call(connection: Connection) -> None:
-        began = time.monotonic()
+    def begin(lane: Sequence[Connection]) -> None:
+        call(lane, next(texts), 0, time.monotonic())
 
+    def call(lane: Sequence[Connection], turn: Turn, at: int, began: float) -> None:
         def done(answer: bytes | None) -> None:
             nonlocal active
+            if answer is not None and at + 1 < len(turn):
+                call(lane, turn, at + 1, began)
+                lane[at + 1].flush()
+                return
             if not over and answer is not None:
                 tally.latencies_s.append(time.monotonic() - began)
             tally.refused += answer is None
@@ -140,23 +146,26 @@ async def closed(order: Order) -> dict[str, float]:
                 active -= 1
                 idle.set() if not active else None
             else:
-                call(connection)
+                begin(lane)
+                # What goes on the connection that this answer came on goes out after it anyhow.
+                if at:
+                    lane[0].flush()
 
-        connection.call(next(texts), done)
+        lane[at].call(turn[at], done)
 
     for number in range(order.in_flight):
-        call(connections[number % len(connections)])
-    for connection in connections:
-        connection.flush()
+        begin(lanes[number % len(lanes)])
+    for lane in lanes:
+        lane[0].flush()
     await asyncio.sleep(order.seconds)
     result, over = tally.result(), True
     await idle.wait()
-    return _closed(connections, result)
+    return _closed([connection for lane in lanes for connection in lane], result)
 
 
 async def open_loop(order: Order) -> dict[str, float]:
     """Call when a Poisson process says so, for `seconds`, and wait for the last answer."""
-    connections = await _connect(order)
+    connections = [connection for [connection] in await _connect(order)]
     tally, texts = Tally(order.pid), messages(order)
     loop = asyncio.get_running_loop()
     idle = asyncio.Event()
@@ -200,15 +209,25 @@ def _arrivals(order: Order) -> list[float]:
     return all_due
 
 
-async def _connect(order: Order) -> list[Connection]:
-    path = PATHS[order.method]
+def _turns(order: Order) -> Iterator[Turn]:
+    """Yield the messages of turn after turn."""
+    if order.method in ASKED:
+        return turns(order.method, order.name)
+    return ((message,) for message in messages(order))
+
+
+async def _connect(order: Order) -> list[list[Connection]]:
+    """Return lanes: each is a connection for each method of a turn."""
+    asked = ASKED.get(order.method)
+    paths = [PATHS[order.method]] if asked is None else asked.paths
+    lanes = min(order.connections, max(1, order.in_flight) if order.rate == 0 else 64)
     return [
-        await connect(order.target, path, timeout_s=order.timeout_s)
-        for _ in range(min(order.connections, max(1, order.in_flight) if order.rate == 0 else 64))
+        [await connect(order.target, path, timeout_s=order.timeout_s) for path in paths]
+        for _ in range(lanes)
     ]
 
 
-def _closed(connections: list[Connection], result: dict[str, float]) -> dict[str, float]:
+def _closed(connections: Sequence[Connection], result: dict[str, float]) -> dict[str, float]:
     trouble = [connection.trouble for connection in connections if connection.trouble]
     if trouble:
         raise RuntimeError(trouble[0])
