@@ -10,6 +10,7 @@ with Client("unix:/run/entropyd/poker.sock", claim_key_file="claim.key") as deal
 """
 
 from entropyd.client.aio_draws import AsyncDraws, AsyncRaffles
+from entropyd.client.aio_fair import AsyncFair
 from entropyd.client.claims import ClaimKey
 from entropyd.client.client import AsyncClient, Client
 from entropyd.client.connection import Tls
@@ -27,6 +28,7 @@ __all__ = [
     "SERVICE_CONFIG_JSON",
     "AsyncClient",
     "AsyncDraws",
+    "AsyncFair",
     "AsyncRaffles",
     "ClaimKey",
     "Client",

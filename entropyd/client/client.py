@@ -8,6 +8,7 @@ from typing import Self
 import grpc
 
 from entropyd.client.aio_draws import AsyncDraws, AsyncRaffles
+from entropyd.client.aio_fair import AsyncFair
 from entropyd.client.claims import ClaimKey
 from entropyd.client.connection import Tls, open_aio_channel, open_channel, token_metadata
 from entropyd.client.deal import Deal, HandAnswer, Refusal
@@ -311,6 +312,10 @@ class AsyncClient:
         """Return the calls of raffles; see `Client.raffles`."""
         requests = DrawRequests(self._requests.claim_key, sampler=sampler, large=large)
         return AsyncRaffles(self._channel, requests, self._metadata, timeout_s)
+
+    def fair(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> AsyncFair:
+        """Return the calls of seed pairs and their rounds; see `Client.fair`."""
+        return AsyncFair(self._channel, self._metadata, timeout_s)
 
     async def shuffle(
         self,

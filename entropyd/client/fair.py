@@ -5,11 +5,11 @@ from typing import TypeVar
 
 import grpc
 
+from entropyd.client import fair_requests as requests
 from entropyd.client.connection import Metadata
 from entropyd.client.deal import Refusal
 from entropyd.client.rounds import OpenedRound, Pair, RevealedPair, Round
 from entropyd.client.service_config import DEFAULT_TIMEOUT_S
-from entropyd.v1 import fair_service_pb2 as messages
 from entropyd.v1 import fair_service_pb2_grpc
 
 Answer = TypeVar("Answer")
@@ -41,10 +41,7 @@ class Fair:
             player: the player's id.
             profile: "v1" or "v2"; None for the daemon's default.
         """
-        request = messages.OpenPairRequest(
-            player=player,
-            profile=messages.Profile.Value(f"PROFILE_{(profile or 'unspecified').upper()}"),
-        )
+        request = requests.open_pair(player, profile)
         return Pair.from_message(self._call(self._stub.OpenPair, request).pair)
 
     def set_client_seed(self, player: str, client_seed: str, *, server_hash: bytes) -> Pair:
@@ -56,9 +53,7 @@ class Fair:
                 player.
             server_hash: what the player saw first; another than the present pair's is refused.
         """
-        request = messages.SetClientSeedRequest(
-            player=player, server_hash=server_hash, client_seed=client_seed
-        )
+        request = requests.set_client_seed(player, client_seed, server_hash)
         return Pair.from_message(self._call(self._stub.SetClientSeed, request).pair)
 
     def play_round(
@@ -81,26 +76,20 @@ class Fair:
             mines: of mines: 1 to 19.
             expected_nonce: refuse the round if its nonce would be another.
         """
-        request = messages.PlayRoundRequest(
-            key=messages.RoundKey(player=player, round=round_id),
-            game=messages.Game.Value(f"GAME_{game.upper()}"),
-            machine=messages.Machine.Value(f"MACHINE_{(machine or 'unspecified').upper()}"),
-            mines=mines,
-            expected_nonce=expected_nonce,
+        request = requests.play_round(
+            player, round_id, game, machine=machine, mines=mines, expected_nonce=expected_nonce
         )
         answer = self._call(self._stub.PlayRound, request)
         return Round.from_message(answer.round, replayed=answer.replayed)
 
     def close_round(self, player: str, round_id: str) -> Round:
         """End an open round of mines or blackjack."""
-        request = messages.CloseRoundRequest(key=messages.RoundKey(player=player, round=round_id))
+        request = requests.close_round(player, round_id)
         return Round.from_message(self._call(self._stub.CloseRound, request).round, replayed=True)
 
     def void_round(self, player: str, round_id: str, reason: str) -> Round:
         """End an open round that shall not count; its nonce stays spent, and the reason is kept."""
-        request = messages.VoidRoundRequest(
-            key=messages.RoundKey(player=player, round=round_id), reason=reason
-        )
+        request = requests.void_round(player, round_id, reason)
         return Round.from_message(self._call(self._stub.VoidRound, request).round, replayed=True)
 
     def rotate_pair(self, player: str, pair: int) -> tuple[RevealedPair, Pair]:
@@ -110,25 +99,24 @@ class Fair:
             player: the player's id.
             pair: its number. One that was revealed before is answered as it was.
         """
-        request = messages.RotatePairRequest(player=player, pair=pair)
-        answer = self._call(self._stub.RotatePair, request)
+        answer = self._call(self._stub.RotatePair, requests.rotate_pair(player, pair))
         return RevealedPair.from_message(answer.revealed), Pair.from_message(answer.pair)
 
     def get_pair(self, player: str) -> Pair:
         """Return how a player's line stands."""
-        request = messages.GetPairRequest(player=player)
-        return Pair.from_message(self._call(self._stub.GetPair, request).pair)
+        answer = self._call(self._stub.GetPair, requests.get_pair(player))
+        return Pair.from_message(answer.pair)
 
     def get_round(self, player: str, round_id: str) -> OpenedRound:
         """Return a round, with the server seed once its pair was rotated."""
-        request = messages.GetRoundRequest(key=messages.RoundKey(player=player, round=round_id))
-        return OpenedRound.from_message(self._call(self._stub.GetRound, request))
+        answer = self._call(self._stub.GetRound, requests.get_round(player, round_id))
+        return OpenedRound.from_message(answer)
 
     def list_rounds(self, player: str, pair: int) -> Iterator[Round]:
         """Yield the rounds of a pair in the order of their nonces: none is missing."""
         token = ""
         while True:
-            request = messages.ListRoundsRequest(player=player, pair=pair, page_token=token)
+            request = requests.list_rounds(player, pair, token)
             answer = self._call(self._stub.ListRounds, request)
             for message in answer.rounds:
                 yield Round.from_message(message, replayed=True)
@@ -141,12 +129,26 @@ class Fair:
         found: list[RevealedPair] = []
         token = ""
         while True:
-            request = messages.ListPairsRequest(player=player, page_token=token)
-            answer = self._call(self._stub.ListPairs, request)
+            answer = self._call(self._stub.ListPairs, requests.list_pairs(player, token))
             found += map(RevealedPair.from_message, answer.revealed)
             token = answer.next_page_token
             if not token:
                 return found
+
+    def present_pairs(self, *, overdue_only: bool = False) -> Iterator[Pair]:
+        """Yield the present pair of every player of the tenant, in byte order of their ids.
+
+        Args:
+            overdue_only: only those that should have been revealed by now.
+        """
+        token = ""
+        while True:
+            request = requests.present_pairs(token, overdue_only=overdue_only)
+            answer = self._call(self._stub.ListPairs, request)
+            yield from map(Pair.from_message, answer.present)
+            token = answer.next_page_token
+            if not token:
+                return
 
     def _call(self, method: Callable[..., Answer], request: object) -> Answer:
         try:

@@ -203,7 +203,8 @@ class FairServicer(fair_service_pb2_grpc.FairServiceServicer):
         self.requests.append(request)
         name = type(request).__name__.removesuffix("Request")
         if name == "ListPairs":
-            return fair_service_pb2.ListPairsResponse(revealed=[self._revealed])
+            parts = {"revealed": [self._revealed]} if request.player else {"present": [self._pair]}
+            return fair_service_pb2.ListPairsResponse(**parts)
         response = getattr(fair_service_pb2, f"{name}Response")
         parts = {
             "round": self._played,
@@ -256,6 +257,12 @@ def message_of(name: str, profile: Profile) -> Any:
 
 @contextlib.contextmanager
 def fairly(played: Any, profile: Profile) -> Iterator[tuple[Any, FairServicer]]:
+    with fair_server(played, profile) as (target, servicer), Client(target, claim_key=KEY) as one:
+        yield one.fair(), servicer
+
+
+@contextlib.contextmanager
+def fair_server(played: Any, profile: Profile) -> Iterator[tuple[str, FairServicer]]:
     revealed = fair_service_pb2.RevealedPair(
         player="ann",
         profile=fair_service_pb2.Profile.Value(f"PROFILE_{profile.upper()}"),
@@ -271,8 +278,7 @@ def fairly(played: Any, profile: Profile) -> Iterator[tuple[Any, FairServicer]]:
         server.add_insecure_port(f"unix:{home}/fair.sock")
         server.start()
         try:
-            with Client(f"unix:{home}/fair.sock", claim_key=KEY) as client:
-                yield client.fair(), servicer
+            yield f"unix:{home}/fair.sock", servicer
         finally:
             server.stop(0).wait()
 
@@ -318,6 +324,61 @@ def test_every_call_of_a_line_of_pairs_says_what_it_means():
         True,
         0,
     ) == (asked.game, asked.machine, asked.HasField("expected_nonce"), asked.expected_nonce)
+
+
+def test_the_present_pairs_of_all_players_are_asked_for_without_a_player():
+    with fairly(message_of("roulette", Profile.V2), Profile.V2) as (fair, servicer):
+        assert ["ann"] == [pair.player for pair in fair.present_pairs(overdue_only=True)]
+    assert [("", True)] == [(each.player, each.overdue_only) for each in servicer.requests]
+
+
+def test_asyncio_sends_what_threads_send_and_gets_the_same():
+    """Every call of a line, by both clients, against the same server."""
+    with fair_server(message_of("mines", Profile.V2), Profile.V2) as (target, servicer):
+        with Client(target, claim_key=KEY) as client:
+            by_threads = all_calls(client.fair())
+        sent = servicer.requests.copy()
+        servicer.requests.clear()
+        by_asyncio = asyncio.run(all_calls_in_asyncio(target))
+    assert 12 == len(sent)
+    assert sent == servicer.requests
+    assert by_threads == by_asyncio
+
+
+def all_calls(fair: Any) -> list[Any]:
+    return [
+        fair.open_pair("ann", profile="v1"),
+        fair.set_client_seed("ann", "mine", server_hash=b"h" * 32),
+        fair.play_round("ann", "r", "mines", mines=3, expected_nonce=4),
+        fair.close_round("ann", "r"),
+        fair.void_round("ann", "r", "left"),
+        fair.rotate_pair("ann", 1),
+        fair.get_pair("ann"),
+        fair.get_round("ann", "r"),
+        list(fair.list_rounds("ann", 1)),
+        fair.list_pairs("ann"),
+        list(fair.present_pairs()),
+        list(fair.present_pairs(overdue_only=True)),
+    ]
+
+
+async def all_calls_in_asyncio(target: str) -> list[Any]:
+    async with AsyncClient(target, claim_key=KEY) as client:
+        fair = client.fair()
+        return [
+            await fair.open_pair("ann", profile="v1"),
+            await fair.set_client_seed("ann", "mine", server_hash=b"h" * 32),
+            await fair.play_round("ann", "r", "mines", mines=3, expected_nonce=4),
+            await fair.close_round("ann", "r"),
+            await fair.void_round("ann", "r", "left"),
+            await fair.rotate_pair("ann", 1),
+            await fair.get_pair("ann"),
+            await fair.get_round("ann", "r"),
+            [one async for one in fair.list_rounds("ann", 1)],
+            await fair.list_pairs("ann"),
+            [one async for one in fair.present_pairs()],
+            [one async for one in fair.present_pairs(overdue_only=True)],
+        ]
 
 
 def test_a_round_of_a_pair_that_is_not_revealed_has_no_proof():
