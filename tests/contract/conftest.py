@@ -2,4 +2,6 @@
 
 import pytest
 
-pytest.register_assert_rewrite("tests.contract.ledger", "tests.contract.steps")
+pytest.register_assert_rewrite(
+    "tests.contract.ledger", "tests.contract.steps", "tests.contract.log"
+)

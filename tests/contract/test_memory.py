@@ -4,6 +4,7 @@ import pytest
 
 from entropyd.ledger.contract import Ledger
 from tests.contract.ledger import LedgerContract
+from tests.contract.log import LogContract
 from tests.contract.steps import StepsContract
 from tests.fakes.drafts import make_draft
 from tests.fakes.ledger import FaultyLedger, MemoryDisk, MemoryLedger
@@ -21,7 +22,7 @@ class MemoryStore:
         return MemoryStore()
 
 
-class TestMemoryLedger(LedgerContract, StepsContract):
+class TestMemoryLedger(LedgerContract, StepsContract, LogContract):
     @pytest.fixture
     def store(self) -> MemoryStore:
         return MemoryStore()

@@ -26,6 +26,7 @@ from entropyd.ledger.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION
 from entropyd.ledger.state_dir import StateDirectory
 from tests.contract.ledger import LedgerContract
 from tests.contract.ledger_child import open_ledger
+from tests.contract.log import LogContract
 from tests.contract.steps import StepsContract
 from tests.fakes.drafts import make_draft, record_of
 from tests.fakes.sqlite_faults import failing_writes
@@ -48,7 +49,7 @@ class SqliteStore:
         return SqliteStore(parent)
 
 
-class TestSqliteLedger(LedgerContract, StepsContract):
+class TestSqliteLedger(LedgerContract, StepsContract, LogContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> SqliteStore:
         return SqliteStore(tmp_path)
