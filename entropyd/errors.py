@@ -200,6 +200,12 @@ class RaffleNotFoundError(NotFoundError):
     reason = "RAFFLE_NOT_FOUND"
 
 
+class ReceiptNotFoundError(NotFoundError):
+    """The log has no such entry, or it is another tenant's."""
+
+    reason = "RECEIPT_NOT_FOUND"
+
+
 class PairNotFoundError(NotFoundError):
     """The player has no line of seed pairs here, or not so many pairs."""
 

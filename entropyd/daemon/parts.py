@@ -17,14 +17,16 @@ from entropyd.entropy.source import SourceKind
 from entropyd.entropy.user import UserLimits
 from entropyd.errors import ConfigError
 from entropyd.hands.known_answers import draw_known_answers
+from entropyd.hands.receipts import Sources
 from entropyd.ops.metrics import Constants, Metrics, Vocabulary
 from entropyd.rbg.kat import run_known_answer_tests
-from entropyd.runtime.drawer import Describe
-from entropyd.service.provenance import encode_provenance
+from entropyd.runtime.drawer import Describe, HandReceipts
+from entropyd.service.provenance import encode_provenance, receipt_sources
 from entropyd.v1 import (
     draw_service_pb2,
     entropy_service_pb2,
     fair_service_pb2,
+    ledger_service_pb2,
     raffle_service_pb2,
     shuffle_service_pb2,
 )
@@ -37,6 +39,7 @@ METHODS = tuple(
         draw_service_pb2,
         raffle_service_pb2,
         fair_service_pb2,
+        ledger_service_pb2,
         entropy_service_pb2,
     )
     for service in file.DESCRIPTOR.services_by_name.values()
@@ -62,21 +65,19 @@ def spare_the_collector() -> None:
     gc.set_threshold(COLLECT_AFTER_OBJECTS, *gc.get_threshold()[1:])
 
 
-def make_gate(config: Config) -> Gate:
-    """Return the gate that the configuration asks for."""
+def gate_policy(config: Config) -> GatePolicy:
+    """Return the policy that the configuration asks for."""
     gate = config.gate
-    return Gate(
-        GatePolicy(
-            hardware_bits=gate.hardware_bits,
-            min_hardware_sources=gate.min_hardware_sources,
-            user_bits=gate.user_bits,
-            user_shortfall=UserShortfall(gate.user_shortfall),
-            max_sample_age_ns=gate.max_sample_age_ns,
-            reservoir_bytes=gate.reservoir_bytes,
-            allow_simulated=not config.mode.production,
-            development=not config.mode.production,
-            user_limits=UserLimits(max_age_ns=gate.max_sample_age_ns),
-        )
+    return GatePolicy(
+        hardware_bits=gate.hardware_bits,
+        min_hardware_sources=gate.min_hardware_sources,
+        user_bits=gate.user_bits,
+        user_shortfall=UserShortfall(gate.user_shortfall),
+        max_sample_age_ns=gate.max_sample_age_ns,
+        reservoir_bytes=gate.reservoir_bytes,
+        allow_simulated=not config.mode.production,
+        development=not config.mode.production,
+        user_limits=UserLimits(max_age_ns=gate.max_sample_age_ns),
     )
 
 
@@ -99,6 +100,24 @@ def describer(config: Config, gate: Gate) -> Describe:
         )
 
     return describe
+
+
+def receipts_of(log: str, gate: Gate) -> HandReceipts:
+    """Return what receipts of hands that are dealt whole are made of.
+
+    Args:
+        log: origin of the log.
+        gate: knows what is in force.
+    """
+
+    def sources(
+        draws: Sequence[Sequence[GatedSeed]], *, batch: GatedBatch | None = None
+    ) -> list[Sources]:
+        return receipt_sources(
+            draws, policy=gate.policy.describe(), degraded=gate.degraded, batch=batch
+        )
+
+    return HandReceipts(log, sources)
 
 
 def make_metrics(

@@ -22,12 +22,14 @@ from entropyd.config import Asks, Config
 from entropyd.daemon.access import Access
 from entropyd.daemon.fair_sweeps import FairSweeps
 from entropyd.daemon.feeding import Feeding
-from entropyd.daemon.ledger import kept_anchor, open_ledger
+from entropyd.daemon.ledger import NoAnchor, kept_anchor, open_ledger
+from entropyd.daemon.log import open_log
 from entropyd.daemon.parts import (
     describer,
     free_bytes,
-    make_gate,
+    gate_policy,
     make_metrics,
+    receipts_of,
     self_test,
     socket_owner,
     spare_the_collector,
@@ -35,19 +37,22 @@ from entropyd.daemon.parts import (
 from entropyd.daemon.reload import Reread, reread
 from entropyd.daemon.services import make_services
 from entropyd.daemon.sources import SourcePlan, make_source, plan_sources
-from entropyd.entropy.gate import SourceFacts
+from entropyd.entropy.gate import Gate, SourceFacts
 from entropyd.entropy.source_state import SourceState
 from entropyd.errors import EntropydError, InternalError
 from entropyd.ledger.contract import Event, EventKind
 from entropyd.ledger.sqlite import SqliteLedger
+from entropyd.log.signer import LogSigner
 from entropyd.ops.hardening import harden
 from entropyd.ops.http import Heartbeat, OpsServer
 from entropyd.ops.logs import configure, get_logger
 from entropyd.ops.notify import Notifier
 from entropyd.ops.observer import Observer
 from entropyd.rbg.construction import SeedConstruction
+from entropyd.runtime.anchor_keeper import AnchorKeeper
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.intake import Intake
+from entropyd.runtime.log_keeper import LogKeeper
 from entropyd.runtime.reader import Report
 from entropyd.runtime.served_tables import ServedTables
 from entropyd.runtime.supervisor import Supervisor
@@ -98,7 +103,8 @@ def run(
             config,
             plans,
             ledger,
-            anchor_age_s=lambda: anchor.age_s,
+            signer=open_log(config, ledger, gate_policy(config)),
+            anchor=anchor,
             os_random=os_random,
             config_file=config_file,
         )
@@ -115,12 +121,13 @@ class Daemon:
         plans: Sequence[SourcePlan],
         ledger: SqliteLedger,
         *,
-        anchor_age_s: Callable[[], float],
+        signer: LogSigner,
+        anchor: AnchorKeeper | NoAnchor,
         os_random: Callable[[int], bytes],
         config_file: Path | None,
     ) -> None:
         """Build everything; `serve` starts it."""
-        self._anchor_age_s = anchor_age_s
+        self._anchor = anchor
         self._config_file = config_file
         self._reload_asked = False
         self._caveat = ""
@@ -136,10 +143,17 @@ class Daemon:
         required = {plan.info.source_id: plan.required for plan in plans}
         self._tenants = config.tenants
         self._admission = Admission()
-        self._gate = make_gate(config)
+        self._gate = Gate(gate_policy(config))
         self._metrics = make_metrics(config, plans, self._tenants, self._gate.policy)
         self._access = Access(config, self._metrics)
         self._observer = Observer(self._metrics, clock_ns=time.monotonic_ns, wall_s=time.time)
+        self._log_keeper = LogKeeper(
+            ledger,
+            signer,
+            observer=self._observer,
+            keep=anchor.keep_checkpoint,
+            clock_ns=time.monotonic_ns,
+        )
         construction = SeedConstruction(config.node.name, self_test=self_test)
         self._writer = GroupCommitWriter(
             ledger, in_flight=lambda: self._dealer.in_flight, on_fatal=self.end
@@ -151,6 +165,7 @@ class Daemon:
             writer=self._writer,
             observer=self._observer,
             describe=describer(config, self._gate),
+            receipts=receipts_of(signer.origin, self._gate),
             on_fatal=self.end,
             os_random=os_random,
             clock_ns=time.monotonic_ns,
@@ -164,6 +179,7 @@ class Daemon:
             construction=construction,
             infos=infos,
             required=required,
+            log=signer.origin,
             store=self._writer,
             observer=self._observer,
             fill_rate=self._dealer.fill_rate,
@@ -191,6 +207,8 @@ class Daemon:
             ledger=ledger,
             writer=self._writer,
             observer=self._observer,
+            signer=signer,
+            log_keeper=self._log_keeper,
         )
         self._entropy = EntropyCore(
             gate=self._gate,
@@ -238,6 +256,8 @@ class Daemon:
         self._note(EventKind.DAEMON_START)
         listeners: list[grpc_server.Listener] = []
         try:
+            # What is in force is signed for before anybody can ask.
+            self._log_keeper.look()
             await self._listen(listeners)
             # Judged before anybody can ask: /readyz never says yes for want of a judgement.
             self._judge()
@@ -282,6 +302,7 @@ class Daemon:
                 draws=self._services.draws,
                 raffles=self._services.raffles,
                 fair=self._services.fair,
+                log=self._services.log,
                 certificates=door.certificates,
                 open_reflection=configured.asks is Asks.NOTHING,
             )
@@ -317,6 +338,7 @@ class Daemon:
         self._entropy.feed.poll()
         if self._turns % TICKS_A_READER_CHECK == 0:
             self._supervisor.check()
+            self._log_keeper.look()
             self._show_levels()
             self._access.look()
             self._sweeps.look()
@@ -433,7 +455,7 @@ class Daemon:
         for tenant in self._tenants:
             self._metrics.users.pool(tenant, self._gate.user_millibits(tenant, now_ns))
         self._metrics.degraded(now=self._gate.degraded)
-        self._metrics.ledger.anchor(self._anchor_age_s())
+        self._metrics.ledger.anchor(self._anchor.age_s)
         self._observer.ledger_stood(
             self._writer.stats, self._ledger.count(), free_bytes(self._config)
         )

@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from entropyd.config import Config
 from entropyd.games.seed_pair import Profile
 from entropyd.ledger.contract import Ledger
+from entropyd.log.signer import LogSigner
 from entropyd.ops.observer import Observer
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.fair import FairLimits, FairLines
 from entropyd.runtime.fair_sweep import FairSweep
 from entropyd.runtime.line_records import LineRecords
+from entropyd.runtime.log_keeper import LogKeeper
 from entropyd.runtime.writer import GroupCommitWriter
 from entropyd.service.counted_fair import CountedFair
 from entropyd.service.draw_core import DrawCore
 from entropyd.service.fair_core import FairCore
 from entropyd.service.lists import Lists
+from entropyd.service.log_core import LogCore
 from entropyd.service.patience import Patience
 from entropyd.service.raffle_core import RaffleCore
 from entropyd.service.shuffle_core import ShuffleCore
@@ -27,6 +30,7 @@ class Services:
 
     Attributes:
         shuffles, draws, raffles, fair: one for each service.
+        log: of LedgerService.
         sweep: reveals overdue seed pairs.
         patience: how long their calls wait.
     """
@@ -35,12 +39,20 @@ class Services:
     draws: DrawCore
     raffles: RaffleCore
     fair: FairCore
+    log: LogCore
     sweep: FairSweep
     patience: Patience
 
 
 def make_services(
-    config: Config, *, dealer: Dealer, ledger: Ledger, writer: GroupCommitWriter, observer: Observer
+    config: Config,
+    *,
+    dealer: Dealer,
+    ledger: Ledger,
+    writer: GroupCommitWriter,
+    observer: Observer,
+    signer: LogSigner,
+    log_keeper: LogKeeper,
 ) -> Services:
     """Return the cores of a daemon."""
     shuffles = ShuffleCore(
@@ -90,4 +102,5 @@ def make_services(
     fair = CountedFair(
         lines, records, sweep, patience=patience, wall_ns=time.time_ns, observer=observer
     )
-    return Services(shuffles, draws, raffles, fair, sweep, patience)
+    log = LogCore(ledger, log_keeper, signer)
+    return Services(shuffles, draws, raffles, fair, log, sweep, patience)

@@ -182,6 +182,10 @@ class Observer:
         elif commits:
             self._states.note("ledger", "writing")
 
+    def log_stood(self, *, size: int, signed: int, unsigned_age_s: float) -> None:
+        """Note how far the log of receipts goes, and how far it is signed for."""
+        self._metrics.log.stood(size=size, signed=signed, unsigned_age_s=unsigned_age_s)
+
     # --- the turn of the loop --------------------------------------------------
 
     def judged(self, hold: Hold | None, waiters: int) -> bool:

@@ -13,7 +13,10 @@ from entropyd.entropy.entropy_source import HealthAlarm
 from entropyd.entropy.gate import Gate, Hold, SourceFacts
 from entropyd.entropy.rate import Rate, RateChange
 from entropyd.entropy.source import NoiseSourceInfo
+from entropyd.hands.receipts import NS_A_MS
 from entropyd.ledger.contract import Event, EventKind
+from entropyd.log.own_entries import health_entry
+from entropyd.log.source_line import ReceiptHealth, ReceiptSourceKind, SourceClass, SourceLine
 from entropyd.rbg.construction import (
     NONCE_BYTES,
     OS_SAMPLE_BYTES,
@@ -57,6 +60,7 @@ class Intake:
         construction: SeedConstruction,
         infos: Mapping[str, NoiseSourceInfo],
         required: Mapping[str, bool],
+        log: str,
         store: EventStore,
         observer: IntakeObserver,
         fill_rate: FillRate,
@@ -72,6 +76,7 @@ class Intake:
             construction: is instantiated and stirred.
             infos: every configured source by id.
             required: whether dealing holds without it.
+            log: origin of the log, which gets an entry of each alarm and latch.
             store: keeps alarms and health histories.
             observer: counts and logs.
             fill_rate: told what credit came in.
@@ -84,6 +89,7 @@ class Intake:
         self._construction = construction
         self._infos = infos
         self._required = required
+        self._log = log
         self._store = store
         self._observer = observer
         self._fill_rate = fill_rate
@@ -180,4 +186,23 @@ class Intake:
         self, kind: EventKind, report: Report, *, window: bytes = b"", **detail: str | int
     ) -> None:
         text = json.dumps({**detail, "serial": report.serial})
-        self._store.note(Event(kind, report.source_id, text, self._wall_ns(), window))
+        wall_ns = self._wall_ns()
+        reason = " ".join(f"{name}={value}" for name, value in detail.items())
+        entry = health_entry(
+            self._log,
+            source=_source_line(self._infos[report.source_id], report),
+            reason=f"{kind} {reason}",
+            ms=wall_ns // NS_A_MS,
+        )
+        self._store.note(Event(kind, report.source_id, text, wall_ns, window, entry))
+
+
+def _source_line(info: NoiseSourceInfo, report: Report) -> SourceLine:
+    """Return where a source stands, as a receipt says it. None of its samples are used for it."""
+    return SourceLine(
+        SourceClass.HARDWARE,
+        ReceiptSourceKind(str(info.kind)),
+        info.driver,
+        report.serial,
+        health=ReceiptHealth(str(report.status.state)),
+    )

@@ -21,6 +21,7 @@ from entropyd.service.draw_core import DrawCore
 from entropyd.service.entropy_core import EntropyCore
 from entropyd.service.fair_core import FairCore
 from entropyd.service.health import Health, Reflection
+from entropyd.service.log_core import LogCore
 from entropyd.service.raffle_core import RaffleCore
 from entropyd.service.servicers import servicer_of
 from entropyd.service.shuffle_core import ShuffleCore
@@ -31,6 +32,8 @@ from entropyd.v1 import (
     entropy_service_pb2_grpc,
     fair_service_pb2,
     fair_service_pb2_grpc,
+    ledger_service_pb2,
+    ledger_service_pb2_grpc,
     raffle_service_pb2,
     raffle_service_pb2_grpc,
     shuffle_service_pb2,
@@ -42,6 +45,7 @@ DRAW_SERVICE = "entropyd.v1.DrawService"
 RAFFLE_SERVICE = "entropyd.v1.RaffleService"
 ENTROPY_SERVICE = "entropyd.v1.EntropyService"
 FAIR_SERVICE = "entropyd.v1.FairService"
+LEDGER_SERVICE = "entropyd.v1.LedgerService"
 DEALING_SERVICES = (SHUFFLE_SERVICE, DRAW_SERVICE, RAFFLE_SERVICE, FAIR_SERVICE)
 
 # The largest honest request is a list of 1 MiB in 100,000 texts, before each of which stand three
@@ -157,6 +161,7 @@ class Listener:
         draws: DrawCore,
         raffles: RaffleCore,
         fair: FairCore,
+        log: LogCore,
         certificates: Certificates | None = None,
         open_reflection: bool = True,
     ):
@@ -170,6 +175,7 @@ class Listener:
             draws: core of DrawService.
             raffles: core of RaffleService.
             fair: core of FairService.
+            log: core of LedgerService.
             certificates: what it shows in TLS; None for plain text.
             open_reflection: whether everybody who reaches it is told of its services, or only
                 callers with the role `admin`.
@@ -205,11 +211,18 @@ class Listener:
             servicer_of(fair_service_pb2.DESCRIPTOR.services_by_name["FairService"], adapter, fair),
             parser,
         )
+        ledger_service_pb2_grpc.add_LedgerServiceServicer_to_server(
+            servicer_of(
+                ledger_service_pb2.DESCRIPTOR.services_by_name["LedgerService"], adapter, log
+            ),
+            parser,
+        )
         self._health = Health()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = (
             *DEALING_SERVICES,
             ENTROPY_SERVICE,
+            LEDGER_SERVICE,
             health.SERVICE_NAME,
             reflection.SERVICE_NAME,
         )
@@ -252,7 +265,8 @@ class Listener:
         self._health.set("", serving=dealing)
         for service in DEALING_SERVICES:
             self._health.set(service, serving=dealing)
-        self._health.set(ENTROPY_SERVICE, serving=process)
+        for service in (ENTROPY_SERVICE, LEDGER_SERVICE):
+            self._health.set(service, serving=process)
 
     async def stop(self, grace_s: float) -> None:
         """Take no more calls, give those in flight `grace_s` seconds, and let go of the address."""

@@ -30,8 +30,8 @@ class LedgerServiceStub:
     checkpoints (C2SP tlog-checkpoint). Nobody needs to trust what it answers: it is checked with
     `entropyctl verify`, entropyd.verify or the page, against keys that came another way.
 
-    Roles `deal`, `deal_all`, `draw`, `contribute`, `audit`. A caller sees the receipts of its own
-    tenant and those of no tenant. Proofs hold for all of the log, and tell nothing but hashes.
+    No role is needed beyond an identity: who asks sees the receipts of its own tenant and those of no
+    tenant. Proofs hold for all of the log, and tell nothing but hashes.
     """
 
     def __init__(self, channel):
@@ -72,8 +72,8 @@ class LedgerServiceServicer:
     checkpoints (C2SP tlog-checkpoint). Nobody needs to trust what it answers: it is checked with
     `entropyctl verify`, entropyd.verify or the page, against keys that came another way.
 
-    Roles `deal`, `deal_all`, `draw`, `contribute`, `audit`. A caller sees the receipts of its own
-    tenant and those of no tenant. Proofs hold for all of the log, and tell nothing but hashes.
+    No role is needed beyond an identity: who asks sees the receipts of its own tenant and those of no
+    tenant. Proofs hold for all of the log, and tell nothing but hashes.
     """
 
     def GetReceipt(self, request, context):
@@ -164,8 +164,8 @@ class LedgerService:
     checkpoints (C2SP tlog-checkpoint). Nobody needs to trust what it answers: it is checked with
     `entropyctl verify`, entropyd.verify or the page, against keys that came another way.
 
-    Roles `deal`, `deal_all`, `draw`, `contribute`, `audit`. A caller sees the receipts of its own
-    tenant and those of no tenant. Proofs hold for all of the log, and tell nothing but hashes.
+    No role is needed beyond an identity: who asks sees the receipts of its own tenant and those of no
+    tenant. Proofs hold for all of the log, and tell nothing but hashes.
     """
 
     @staticmethod

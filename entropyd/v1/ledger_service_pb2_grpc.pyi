@@ -31,8 +31,8 @@ class LedgerServiceStub:
     checkpoints (C2SP tlog-checkpoint). Nobody needs to trust what it answers: it is checked with
     `entropyctl verify`, entropyd.verify or the page, against keys that came another way.
 
-    Roles `deal`, `deal_all`, `draw`, `contribute`, `audit`. A caller sees the receipts of its own
-    tenant and those of no tenant. Proofs hold for all of the log, and tell nothing but hashes.
+    No role is needed beyond an identity: who asks sees the receipts of its own tenant and those of no
+    tenant. Proofs hold for all of the log, and tell nothing but hashes.
     """
 
     @_typing.overload
@@ -73,8 +73,8 @@ class LedgerServiceAsyncStub(LedgerServiceStub):
     checkpoints (C2SP tlog-checkpoint). Nobody needs to trust what it answers: it is checked with
     `entropyctl verify`, entropyd.verify or the page, against keys that came another way.
 
-    Roles `deal`, `deal_all`, `draw`, `contribute`, `audit`. A caller sees the receipts of its own
-    tenant and those of no tenant. Proofs hold for all of the log, and tell nothing but hashes.
+    No role is needed beyond an identity: who asks sees the receipts of its own tenant and those of no
+    tenant. Proofs hold for all of the log, and tell nothing but hashes.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -111,8 +111,8 @@ class LedgerServiceServicer(metaclass=_abc_1.ABCMeta):
     checkpoints (C2SP tlog-checkpoint). Nobody needs to trust what it answers: it is checked with
     `entropyctl verify`, entropyd.verify or the page, against keys that came another way.
 
-    Roles `deal`, `deal_all`, `draw`, `contribute`, `audit`. A caller sees the receipts of its own
-    tenant and those of no tenant. Proofs hold for all of the log, and tell nothing but hashes.
+    No role is needed beyond an identity: who asks sees the receipts of its own tenant and those of no
+    tenant. Proofs hold for all of the log, and tell nothing but hashes.
     """
 
     @_abc_1.abstractmethod

@@ -49,6 +49,16 @@ NEEDED: dict[str, set[Role] | None] = {
         f"entropyd.v1.FairService/{method}": {Role.DRAW, Role.AUDIT}
         for method in ("GetPair", "GetRound", "ListRounds", "ListPairs")
     },
+    **{
+        f"entropyd.v1.LedgerService/{method}": None
+        for method in (
+            "GetReceipt",
+            "ListReceipts",
+            "GetCheckpoint",
+            "GetInclusionProof",
+            "GetConsistencyProof",
+        )
+    },
     "entropyd.v1.EntropyService/AddUserEntropy": {Role.CONTRIBUTE},
     "entropyd.v1.EntropyService/GetStatus": None,
     "entropyd.v1.EntropyService/WatchStatus": None,

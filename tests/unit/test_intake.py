@@ -14,6 +14,7 @@ from entropyd.entropy.policy import GatePolicy
 from entropyd.entropy.rate import Rate, RateChange
 from entropyd.entropy.source_state import SourceState
 from entropyd.ledger.contract import Event, EventKind
+from entropyd.log.receipt import Receipt
 from entropyd.rbg.construction import SeedConstruction
 from entropyd.runtime.fill_rate import FillRate
 from entropyd.runtime.intake import Intake
@@ -62,6 +63,7 @@ class Bench:
         self.events: list[Event] = []
         self.health: list[tuple[str, str]] = []
         self.intake = Intake(
+            log="dc1",
             gate=self.gate,
             construction=self.construction,
             infos={"quantis": QUANTIS.info},
@@ -322,6 +324,23 @@ def test_a_latch_is_an_event_of_its_own():
     alarm, other = EventKind.HEALTH_ALARM, EventKind.HEALTH_LATCH
     assert [alarm, alarm, other] == [event.kind for event in bench.events]
     assert {"latch": str(latch), "serial": "132244A410"} == json.loads(bench.events[2].detail)
+
+
+def test_alarms_and_latches_have_entries_in_the_log():
+    """Without the samples of their window; the rate of a source too."""
+    bench = Bench()
+    latch = LatchReason.PERMANENT_FAILURE
+    bench.take(alarms=[dataclasses.replace(ALARM, latch=latch, samples=b"stuck")])
+    texts = [event.entry(index) for index, event in enumerate(bench.events, 7) if event.entry]
+    alarmed, latched = [Receipt.decode(text) for text in texts]
+    assert (7, 8) == (alarmed.index, latched.index)
+    assert f"health-latch latch={latch}" == latched.reason
+    assert f"health-alarm test={ALARM.test} severity={ALARM.severity} count=8" in str(
+        alarmed.reason
+    )
+    assert ["132244A410"] == [line.serial for line in alarmed.sources]
+    assert bench.clock.wall_ns() // 10**6 == alarmed.time_ms
+    assert b"stuck" not in texts[0]
 
 
 @pytest.mark.parametrize("rate", [Rate.SLOW, Rate.FAST])
