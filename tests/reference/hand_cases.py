@@ -14,6 +14,7 @@ from tests.reference.log_cases import LOG_KEY, ORIGIN, RECEIPTS_KEY, TIME, seed
 
 RECEIPTS = ORIGIN + "/receipts"
 WITNESS = "witness.example/w1"
+ROLL_DEADLINE = "2026-11-30T07:48:00.000Z"
 RULES = {
     "contributions": "none",
     "deck": "standard52",
@@ -152,7 +153,7 @@ class Played:
             pass
         else:
             if sealed and self.leaves:
-                self.step("roll", O, *m, ("deadline", TIME))
+                self.step("roll", O, *m, ("deadline", ROLL_DEADLINE))
             if last != "roll" and self.plan.reason != "unopened":
                 self.step("seal", O, *m)
         if last in {"close", "void"}:

@@ -17,11 +17,11 @@ def node_binary():
     return package / ("node.exe" if sys.platform == "win32" else "bin/node")
 
 
-def run_node(*arguments, stdin=""):
+def run_node(*arguments, stdin="", timeout=60):
     """Run a script; return its exit code and its lines."""
     command = [str(node_binary()), *map(str, arguments)]
     run = subprocess.run(
-        command, input=stdin, capture_output=True, text=True, timeout=60, check=False
+        command, input=stdin, capture_output=True, text=True, timeout=timeout, check=False
     )
     assert run.stderr == ""
     return run.returncode, run.stdout.splitlines()
