@@ -300,9 +300,7 @@ class Hand:
             RequestError: the reason is empty or too long; names `reason`.
             WrongStateError: it has ended in another way.
         """
-        size = len(reason.encode("utf-8", "surrogatepass"))
-        if not 1 <= size <= MAX_REASON_BYTES:
-            raise RequestError("reason", f"has {size} bytes; expected 1 to {MAX_REASON_BYTES}")
+        check_reason(reason)
         if self.state is HandState.VOID and self.reason == reason:
             return self
         if self.state in ENDED:
@@ -330,8 +328,20 @@ class Hand:
         if not self.runs and dealing >= limit:
             raise TableFullError(
                 f"table {self.opened.table!r}: {dealing} hands are being dealt, as many as"
-                f" `per_table.dealing` allows; close or void one before {self.opened.hand!r}"
+                f" `[hands] per_table_dealing` allows; close or void one before"
+                f" {self.opened.hand!r}"
             )
+
+
+def check_reason(reason: str) -> None:
+    """Refuse a reason that could not stand in a receipt.
+
+    Raises:
+        RequestError: it is empty or too long; names `reason`.
+    """
+    size = len(reason.encode("utf-8", "surrogatepass"))
+    if not 1 <= size <= MAX_REASON_BYTES:
+        raise RequestError("reason", f"has {size} bytes; expected 1 to {MAX_REASON_BYTES}")
 
 
 def _contradiction(hand: Hand) -> str:

@@ -89,12 +89,13 @@ class StepCalls:
         steps.draws.pump()
         return waiter
 
-    def record(self, tenant: str, place: str, drafts: Sequence[StepDraft]) -> StepRecording:
+    def record(self, tenant: str, place: str | None, drafts: Sequence[StepDraft]) -> StepRecording:
         """Have steps recorded that nothing is drawn for, together.
 
         Args:
             tenant: whose.
-            place: what decides whether this node records them.
+            place: what decides whether this node records them; None: they go on with what is
+                recorded here, and so nowhere else.
             drafts: at least one.
 
         Raises:
@@ -103,7 +104,8 @@ class StepCalls:
             LedgerError: they could not be recorded.
         """
         self._steps.require_open()
-        self._steps.require_served(place)
+        if place is not None:
+            self._steps.require_served(place)
         return self._steps.draws.record(tenant, drafts)
 
     async def follow(self, other: StepWaiter, answer_by_ns: int) -> None:

@@ -333,7 +333,7 @@ def test_a_plan_is_followed_as_far_as_it_goes():
 def test_only_so_many_hands_of_a_table_are_dealt():
     """One that is being dealt goes on; the next has to wait."""
     hand, _ = sealed_hand()
-    with pytest.raises(TableFullError, match=r"per_table\.dealing"):
+    with pytest.raises(TableFullError, match=r"per_table_dealing"):
         hand.require_room(dealing=1, limit=1)
     hand.require_room(dealing=0, limit=1)
     hand.deal(0, ["board"], CLAIM).require_room(dealing=1, limit=1)

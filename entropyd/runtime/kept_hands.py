@@ -1,0 +1,111 @@
+"""What the ledger keeps of a hand that is dealt card by card.
+
+The subject's state is public: the hand, where its receipts are in the log, and
+where its bits came from. The secrets are those of the step that opened it, and
+are written once.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from entropyd.draw.keystream import SEED_BYTES
+from entropyd.errors import LedgerDamagedError
+from entropyd.hands import snapshot
+from entropyd.hands.commitment import decode_items, encode_items
+from entropyd.hands.hand import Hand
+from entropyd.hands.whole_deck import CommittedDeck
+from entropyd.ledger.packed import pack, unpack
+from entropyd.ledger.subjects import Subject
+from entropyd.log.events import Event
+
+OPEN_STEP = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptHand:
+    """A hand as it is recorded.
+
+    Attributes:
+        hand: the hand.
+        receipts: index in the log of the receipt of each of its events.
+        provenance: as it is answered; opaque.
+        steps: how many steps it has.
+    """
+
+    hand: Hand
+    receipts: Mapping[Event, int]
+    provenance: bytes
+    steps: int = 0
+
+    @property
+    def state(self) -> bytes:
+        """What is kept in the clear."""
+        indices = json.dumps({event.value: index for event, index in self.receipts.items()})
+        return pack(snapshot.encode(self.hand), indices.encode("ascii"), self.provenance)
+
+    def after(self, hand: Hand, receipts: Mapping[Event, int]) -> "KeptHand":
+        """Return what is kept after one step more."""
+        return replace(
+            self, hand=hand, receipts={**self.receipts, **receipts}, steps=self.steps + 1
+        )
+
+
+def read_hand(subject: Subject) -> KeptHand:
+    """Return the hand of a subject.
+
+    Raises:
+        LedgerDamagedError: it keeps something else.
+    """
+    what = f"hand {subject.name!r}"
+    try:
+        hand, indices, provenance = unpack(subject.state, what)
+        receipts = {Event(event): index for event, index in json.loads(indices).items()}
+    except ValueError as error:
+        raise LedgerDamagedError(f"{what}: has other fields than a hand") from error
+    return KeptHand(snapshot.decode(hand), receipts, provenance, subject.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSecrets:
+    """What was drawn when a hand was opened.
+
+    Attributes:
+        items: the committed order a.
+        seeds: S_0, S_1, ..., joined.
+        blinding: r.
+        salt_key: K.
+    """
+
+    items: tuple[int, ...] = field(repr=False)
+    seeds: bytes = field(repr=False)
+    blinding: bytes = field(repr=False)
+    salt_key: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, deck: CommittedDeck) -> "OpenSecrets":
+        """Return the secrets of a deck."""
+        return cls(deck.items, b"".join(deck.seeds), deck.blinding, deck.salt_key)
+
+    @property
+    def split_seeds(self) -> tuple[bytes, ...]:
+        """The seeds one by one."""
+        ends = range(0, len(self.seeds), SEED_BYTES)
+        return tuple(self.seeds[at : at + SEED_BYTES] for at in ends)
+
+    def encode(self) -> bytes:
+        """Return what is kept encrypted."""
+        return pack(encode_items(self.items), self.seeds, self.blinding, self.salt_key)
+
+    @classmethod
+    def decode(cls, encoded: bytes, what: str) -> "OpenSecrets":
+        """Return the secrets that `encode` wrote.
+
+        Raises:
+            LedgerDamagedError: it wrote something else; names `what`.
+        """
+        try:
+            items, seeds, blinding, salt_key = unpack(encoded, what)
+        except ValueError as error:
+            raise LedgerDamagedError(f"{what}: has other secrets than a hand") from error
+        return cls(decode_items(items), seeds, blinding, salt_key)
