@@ -86,6 +86,11 @@ OUTCOME = {
     "fair.reveal_after": "yes: from when on rounds are played on the next pair, whose hash was"
     " published before",
     "fair.max_rounds": "yes: as reveal_after",
+    "hands.per_table_open": "no: it only refuses to open another hand",
+    "hands.per_table_dealing": "no: it only refuses to begin to deal another hand",
+    "hands.expire_after": "no: when a hand that has not ended is void, in public",
+    "hands.max_contribute_for": "no: it only refuses to open a hand; what seats contribute is their"
+    " own",
     "listener.address": "no: where calls come in",
     "listener.tls.cert": "no: who we say that we are",
     "listener.tls.key": "no: as tls.cert",

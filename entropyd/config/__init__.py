@@ -21,6 +21,7 @@ from entropyd.config.access import Asks, Client, Listener, Role, Tls, refuse_unu
 from entropyd.config.draws import Draws, Fair
 from entropyd.config.endpoints import Endpoint, TcpEndpoint, UnixEndpoint
 from entropyd.config.explain import problems
+from entropyd.config.hands import Hands
 from entropyd.config.schema import (
     Gate,
     Http,
@@ -44,6 +45,7 @@ __all__ = [
     "Endpoint",
     "Fair",
     "Gate",
+    "Hands",
     "Http",
     "Keys",
     "Ledger",
@@ -83,6 +85,7 @@ class Config(Table):
     )
     draws: Draws = Field(default=Draws(), description="a table [draws]")
     fair: Fair = Field(default=Fair(), description="a table [fair]")
+    hands: Hands = Field(default=Hands(), description="a table [hands]")
     http: Http = Field(default=Http(), description="a table [http]")
     ledger: Ledger = Field(default=Ledger(), description="a table [ledger]")
     keys: Keys = Field(default=Keys(), description="a table [keys]")

@@ -46,10 +46,16 @@ class Role(StrEnum):
     """What a caller may do: exactly what some method asks for."""
 
     DEAL_ALL = "deal_all"
+    DEAL = "deal"
+    REVEAL = "reveal"
+    VOID = "void"
     DRAW = "draw"
     CONTRIBUTE = "contribute"
     AUDIT = "audit"
     ADMIN = "admin"
+
+
+SOME_ROLES = "a list of at least one of " + ", ".join(f'"{role}"' for role in Role)
 
 
 def _parse_endpoint(value: object, info: ValidationInfo) -> Endpoint:
@@ -97,7 +103,7 @@ Roles = Annotated[
     tuple[Annotated[Role, Field(strict=False)], ...],
     Field(
         strict=False,
-        description='a list of at least one of "deal_all", "draw", "contribute", "audit", "admin"',
+        description=SOME_ROLES,
     ),
     AfterValidator(_some_once),
 ]
@@ -170,7 +176,7 @@ class Listener(Table):
     )
     roles: Roles | None = Field(
         default=None,
-        description='a list of at least one of "deal_all", "draw", "contribute", "audit", "admin"',
+        description=SOME_ROLES,
     )
     tls: Tls | None = Field(
         default=None, description='a table { cert = "...", key = "...", client_ca = "..." }'

@@ -15,9 +15,20 @@ from entropyd.config import Config, load
 from entropyd.daemon.sources import plan_sources
 from entropyd.errors import ConfigError
 
-# What is written to the log, how long a call waits, and who may call: none chooses an outcome.
+# What is written to the log, how long a call waits, how many hands go on at once and for how long,
+# and who may call: none chooses an outcome.
 RELOADABLE = frozenset(
-    {"log.level", "log.format", "gate.max_hold", "gate.answer_before_deadline", "client"}
+    {
+        "log.level",
+        "log.format",
+        "gate.max_hold",
+        "gate.answer_before_deadline",
+        "hands.per_table_open",
+        "hands.per_table_dealing",
+        "hands.expire_after",
+        "hands.max_contribute_for",
+        "client",
+    }
 )
 
 
@@ -76,7 +87,7 @@ def _merged(running: Config, found: Config, tenants: Sequence[str]) -> Config:
         }
     )
     clients = tuple(client for client in found.clients if client.tenant in tenants)
-    return running.model_copy(update={"log": found.log, "gate": gate, "clients": clients})
+    return running.model_copy(update={"log": found.log, "gate": gate, "hands": found.hands, "clients": clients})
 
 
 def _settings(config: Config) -> Mapping[str, object]:

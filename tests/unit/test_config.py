@@ -398,8 +398,8 @@ def test_a_name_of_a_certificate_is_a_dns_name_or_a_uri(san):
             "twice; expected each once",
         ),
         (
-            {"listener": BY_TOKEN, "client": f'{TOKEN}\ntenant = "t"\nroles = ["deal"]'},
-            'client[0].roles[0]: is "deal"; expected a list of at least one of "deal_all"',
+            {"listener": BY_TOKEN, "client": f'{TOKEN}\ntenant = "t"\nroles = ["dealer"]'},
+            'client[0].roles[0]: is "dealer"; expected a list of at least one of "deal_all"',
         ),
         (
             {"listener": BY_TOKEN, "client": f'{TOKEN}\ntenant = "t"\nroles = []'},
@@ -570,6 +570,21 @@ def test_an_anchor_lies_outside_of_what_it_guards():
     assert "absolute" in refusal(toml(ledger='anchor = "anchor"'))
 
 
+def test_hands_of_a_table_have_limits():
+    """Defaults for a table of people; pools raise both; no more are dealt than are open."""
+    hands = check(toml()).hands
+    assert (2, 1) == (hands.per_table_open, hands.per_table_dealing)
+    assert (3600 * 10**9, 600 * 10**9) == (hands.expire_after_ns, hands.max_contribute_for_ns)
+    pool = check(toml(hands="per_table_open = 100_000\nper_table_dealing = 100_000")).hands
+    assert (100_000, 100_000) == (pool.per_table_open, pool.per_table_dealing)
+    assert "at most per_table_open, 2" in refusal(toml(hands="per_table_dealing = 3"))
+    for wrong in ("per_table_open = 0", "per_table_open = 100_001", 'expire_after = "59s"'):
+        assert wrong.partition(" ")[0] in refusal(toml(hands=wrong))
+    for wrong in ('expire_after = "31d"', 'max_contribute_for = "999ms"'):
+        assert wrong.partition(" ")[0] in refusal(toml(hands=wrong))
+    assert "max_contribute_for" in refusal(toml(hands='max_contribute_for = "11m"'))
+
+
 # --- what no key may do -----------------------------------------------------
 
 EVERY_KEY = {
@@ -577,7 +592,9 @@ EVERY_KEY = {
     "draws.large_seeds", "fair.max_rounds", "fair.profile", "fair.reveal_after",
     "gate.answer_before_deadline", "gate.hardware_bits", "gate.max_hold", "gate.max_sample_age",
     "gate.max_waiters", "gate.min_hardware_sources", "gate.reservoir_bytes", "gate.user_bits",
-    "gate.user_shortfall", "http.address", "keys.at_rest", "keys.checkpoints",
+    "gate.user_shortfall", "hands.expire_after", "hands.max_contribute_for",
+    "hands.per_table_dealing", "hands.per_table_open", "http.address", "keys.at_rest",
+    "keys.checkpoints",
     "keys.receipts", "ledger.anchor", "ledger.hot_for",
     "ledger.min_free", "ledger.secrets_for",
     "listener.address", "listener.group", "listener.max_calls", "listener.tls.cert",

@@ -66,6 +66,14 @@ def test_a_file_that_says_the_same_changes_nothing(running, tmp_path):
         ("log.format", 'format = "json"', 'format = "text"'),
         ("gate.max_hold", 'max_hold = "5s"', 'max_hold = "7s"'),
         ("gate.answer_before_deadline", "[gate]", '[gate]\nanswer_before_deadline = "70ms"'),
+        ("hands.per_table_open", "[gate]", "[hands]\nper_table_open = 3\n[gate]"),
+        (
+            "hands.per_table_dealing",
+            "[gate]",
+            "[hands]\nper_table_open = 2\nper_table_dealing = 2\n[gate]",
+        ),
+        ("hands.expire_after", "[gate]", '[hands]\nexpire_after = "2h"\n[gate]'),
+        ("hands.max_contribute_for", "[gate]", '[hands]\nmax_contribute_for = "1m"\n[gate]'),
         ("client", "[log]", CLIENT + "[log]"),
     ],
 )
@@ -82,6 +90,8 @@ def test_every_reloadable_key_is_tried_above():
     """Whoever adds one adds its row."""
     tried = {
         "log.level", "log.format", "gate.max_hold", "gate.answer_before_deadline", "client",
+        "hands.per_table_open", "hands.per_table_dealing", "hands.expire_after",
+        "hands.max_contribute_for",
     }  # fmt: skip
     assert tried == RELOADABLE
 
