@@ -1,4 +1,4 @@
-"""Services whose methods all are one request and one answer, as gRPC wants them.
+"""Services whose methods take one request, and give one answer or a stream, as gRPC wants them.
 
 Every method of the proto is carried by the adapter to the method of the core
 that has its name in Python's spelling. A core that lacks one cannot be served:
@@ -6,13 +6,13 @@ that shows when the daemon starts, and in every test of it.
 """
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
 from google.protobuf.descriptor import ServiceDescriptor
 
-from entropyd.service.adapter import Adapter, Context
+from entropyd.service.adapter import Adapter, Context, only
 
 
 def servicer_of(service: ServiceDescriptor, adapter: Adapter, core: object) -> Any:
@@ -25,7 +25,9 @@ def servicer_of(service: ServiceDescriptor, adapter: Adapter, core: object) -> A
     """
     return SimpleNamespace(
         **{
-            method.name: _carried(adapter, method.name, getattr(core, _snake(method.name)))
+            method.name: (_streamed if method.server_streaming else _carried)(
+                adapter, method.name, getattr(core, _snake(method.name))
+            )
             for method in service.methods
         }
     )
@@ -36,6 +38,16 @@ def _carried(
 ) -> Callable[[Any, Context], Awaitable[Any]]:
     async def answer(request: Any, context: Context) -> Any:
         return await adapter.carry(method, handler, request, context)
+
+    return answer
+
+
+def _streamed(
+    adapter: Adapter, method: str, handler: Callable[..., AsyncGenerator[Any, None]]
+) -> Callable[[Any, Context], AsyncIterator[Any]]:
+    async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
+        async for response in adapter.carry_stream(method, handler, only(request), context):
+            yield response
 
     return answer
 

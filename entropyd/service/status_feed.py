@@ -61,7 +61,7 @@ class StatusFeed:
                 if state != told:
                     told = state
                     yield status
-                await _either(changed, self._over)
+                await either(changed, self._over)
 
     @contextmanager
     def _watcher(self, tenant: str) -> Iterator[None]:
@@ -76,7 +76,7 @@ class StatusFeed:
                 self._known.pop(tenant, None)
 
 
-async def _either(*events: asyncio.Event) -> None:
+async def either(*events: asyncio.Event) -> None:
     """Wait until one of the events is set."""
     waits = [asyncio.ensure_future(event.wait()) for event in events]
     try:
