@@ -1,0 +1,39 @@
+# ruff: noqa: INP001 - programs to copy from, not a package
+"""A seat as a process of its own: `python play.py CONFIG.json`.
+
+Reads the poker server's messages from standard input, one JSON object a line,
+and answers each with a line: `{"answer": ...}`, or `{"refused": ...}` and exit
+code 1. CONFIG.json is described in ../README.md.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from player import DoNotAct, Player, Table
+
+
+def main(config_file: str) -> int:
+    """Play a hand, and write its file after each step."""
+    config = json.loads(Path(config_file).read_bytes())
+    seed = bytes.fromhex(config["key_seed"])
+    key = Ed25519PrivateKey.from_private_bytes(seed) if seed else None
+    player = Player(Table(**config["table"]), Path(config["secrets"]), key)
+    for line in sys.stdin:
+        try:
+            answer = player.take(json.loads(line))
+        except DoNotAct as refused:
+            _say({"refused": str(refused), "step": refused.step, "check": refused.check})
+            return 1
+        Path(config["hand_file"]).write_text(json.dumps(player.hand_file(), indent=1) + "\n")
+        _say({"answer": answer, "cards": player.cards})
+    return 0
+
+
+def _say(answer: object) -> None:
+    print(json.dumps(answer), flush=True)  # noqa: T201 - it is a filter
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
