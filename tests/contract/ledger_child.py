@@ -15,12 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from entropyd.errors import EntropydError, LedgerUnavailableError
-from entropyd.ledger.contract import Recorded
+from entropyd.ledger.contract import Draft, Recorded
 from entropyd.ledger.secrets import SecretBox
 from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ledger.state_dir import StateDirectory
 from entropyd.ledger.subjects import StepRecorded, SubjectKind
 from tests.fakes.drafts import make_draft
+from tests.fakes.entries import going_on, logged_draft, noted, opening, table_text
 from tests.fakes.step_drafts import make_step
 
 MASTER_KEY = bytes(range(32))
@@ -48,6 +49,18 @@ def step_for_ever(directory: Path) -> None:
     for number in range(start, 100_000):
         steps = [make_step(f"m{match}", expected=number, key=f"k{number}") for match in range(3)]
         ledger.commit([*steps, make_draft(f"h{number}")])
+        os.write(1, f"{number}\n".encode())
+
+
+def log_for_ever(directory: Path) -> None:
+    """Commit hands of both kinds at one table, a step, an event; name them when confirmed."""
+    ledger = open_ledger(directory)
+    ledger.set_table_entry(table_text)
+    start = ledger.count()
+    for number in range(start, 100_000):
+        dealt, whole = f"c{number}", f"w{number}"
+        drafts: list[Draft] = [opening(dealt), logged_draft(whole), going_on(dealt)]
+        ledger.commit(drafts, [noted(number)])
         os.write(1, f"{number}\n".encode())
 
 
@@ -206,6 +219,7 @@ PROGRAMS: dict[str, Callable[[Path], None]] = {
     for program in (
         commit_for_ever,
         step_for_ever,
+        log_for_ever,
         fill_a_real_disk_with_steps,
         hold,
         try_to_open,
