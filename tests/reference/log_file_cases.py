@@ -301,13 +301,9 @@ def of_keys(log, bases):
     yield "a key twice", of, "keys", False, [to([LOG_KEY, RECEIPTS_KEY, RECEIPTS_KEY], "keys")]
     yield "a key that is none", of, "keys", False, [to("hello", "keys", 0)]
     given = [LOG_KEY, NEXT_RECEIPTS_KEY]
-    yield (
-        "keys that were not given",
-        "after both keys changed",
-        "keys",
-        True,
-        [to([LOG_KEY.replace("log+", "lag+"), RECEIPTS_KEY], "keys")],
-    )
+    theirs = ("other.example/log", "other.example/log/receipts")
+    changes = [to(theirs[0], "origin"), to([log_cases.key(name) for name in theirs], "keys")]
+    yield "keys that were not given", "after both keys changed", "keys", True, changes
     text = entries[index].partition("\n\n")[0] + "\n"
     one = receipts_note(text.encode())
     part = f"entries[{index}]"
