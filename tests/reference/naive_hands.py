@@ -11,6 +11,7 @@ from tests.reference.naive import (
     LP,
     card_leaves,
     commitment_C,
+    contribution_leaf,
     cut_permutation,
     deck_ids,
     deck_root_by_cards,
@@ -68,6 +69,49 @@ def signed_bytes(leaf_hash_):
 
 def sign_contribution(seed, leaf_hash_):
     return ed25519.sign(seed, signed_bytes(leaf_hash_))
+
+
+def judge(hand, said, now):
+    """Return why a contribution is refused, None if it is accepted (section 21.2).
+
+    `hand` has O, mode, state, seats (names), spoken (seat -> leaf hash, whether its value is
+    known), deadline, roll_deadline (None without a roll). `said` has O, seat, value or leaf_hash,
+    and `signed`: whether the seat has no key, or signed the leaf hash.
+    """
+    if said["O"] != hand["O"]:
+        return "other-hand"
+    if said["seat"] not in hand["seats"]:
+        return "unknown-seat"
+    hashed = said.get("leaf_hash")
+    if hashed is None:
+        hashed = leaf_hash(contribution_leaf(hand["O"], said["seat"], said["value"]))
+    before, opened = hand["spoken"].get(said["seat"], (None, False))
+    if before == hashed and ("leaf_hash" in said or opened):
+        return None
+    if before == hashed:
+        return judge_sealed_value(hand, now)
+    if "value" in said and hand["state"] == "rolled":
+        return "not-in-roll"
+    return judge_first(hand, said, hashed, now)
+
+
+def judge_sealed_value(hand, now):
+    if hand["roll_deadline"] is None:
+        return "wrong-form"
+    in_time = hand["state"] == "rolled" and now < hand["roll_deadline"]
+    return None if in_time else "window-over"
+
+
+def judge_first(hand, said, hashed, now):
+    if now >= hand["deadline"] or hand["state"] != "open":
+        return "window-over"
+    if said["seat"] in hand["spoken"]:
+        return "already-spoken"
+    if ("value" in said) != (hand["mode"] == "open"):
+        return "wrong-form"
+    if hashed in [other for other, _ in hand["spoken"].values()]:
+        return "copied"
+    return None if said["signed"] else "bad-signature"
 
 
 def child_salt(parent_K, parent_X, hand):
