@@ -74,6 +74,7 @@ def make_services(
         clock_ns=time.monotonic_ns,
         wall_ns=time.time_ns,
         large_seeds=config.draws.large_seeds,
+        log=signer.origin,
     )
     raffles = RaffleCore(
         dealer.step_calls,
@@ -85,6 +86,7 @@ def make_services(
         clock_ns=time.monotonic_ns,
         wall_ns=time.time_ns,
         large_seeds=config.draws.large_seeds,
+        log=signer.origin,
     )
     records = LineRecords(ledger)
     lines = FairLines(

@@ -22,6 +22,7 @@ def recorded_draw(match: str, step: StepRecord, record: DrawRecord) -> pb.Record
         commitment=record.commitment,
         result_root=record.result_root,
         provenance=types_pb2.Provenance.FromString(record.provenance),
+        log_index=record.log_index or 0,
     )
 
 

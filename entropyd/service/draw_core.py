@@ -105,6 +105,7 @@ class DrawCore:
         clock_ns: Callable[[], int],
         wall_ns: Callable[[], int],
         large_seeds: int,
+        log: str,
     ) -> None:
         """Make a core.
 
@@ -118,6 +119,7 @@ class DrawCore:
             clock_ns: monotonic clock.
             wall_ns: wall clock, for claims only.
             large_seeds: a draw of more seeds is large.
+            log: origin of the log.
         """
         self._calls = calls
         self._ledger = ledger
@@ -128,6 +130,7 @@ class DrawCore:
         self._clock_ns = clock_ns
         self._wall_ns = wall_ns
         self._large_seeds = large_seeds
+        self._log = log
         self._turns = SharedTurns()
 
     async def draw_integers(
@@ -248,7 +251,7 @@ class DrawCore:
         # Others that have the turn too may have begun the same draw while seeds were counted.
         if self._calls.in_progress(wish.key) is not None:
             return None
-        return self._calls.enqueue(match_order(wish, prepared, settled, match))
+        return self._calls.enqueue(match_order(wish, prepared, settled, match, self._log))
 
     async def _settle(self, wish: Wish, prepared: draw_wishes.Prepared) -> Settled:
         rules = prepared.rules

@@ -15,6 +15,7 @@ from entropyd.games.draws import Outcome, binding_of, draw
 from entropyd.ledger.subjects import StepDraft, SubjectKind
 from entropyd.rbg.construction import DrawSeeds
 from entropyd.runtime.orders import StepOrder
+from entropyd.service.draw_entries import with_draw_entry
 from entropyd.service.draw_records import DRAW_STEP, Bag, DrawRecord, MatchState
 from entropyd.service.draw_wishes import Prepared, Wish
 from entropyd.service.packed import pack_texts
@@ -70,8 +71,10 @@ def is_heavy(rules: DrawRules) -> bool:
     return len(rules.bounds()) > HEAVY_NUMBERS
 
 
-def match_order(wish: Wish, prepared: Prepared, settled: Settled, match: MatchState) -> StepOrder:
-    """Return the order of a draw of a match, as the match stands now."""
+def match_order(
+    wish: Wish, prepared: Prepared, settled: Settled, match: MatchState, log: str
+) -> StepOrder:
+    """Return the order of a draw of a match, as the match stands now; `log` is an origin."""
     binding = binding_of(settled.rules, wish.tenant, wish.match, wish.draw)
     return StepOrder(
         tenant=wish.tenant,
@@ -79,7 +82,9 @@ def match_order(wish: Wish, prepared: Prepared, settled: Settled, match: MatchSt
         key=wish.key,
         binding=binding,
         seeds=settled.seeds,
-        make=partial(_match_steps, wish, replace(prepared, rules=settled.rules), match, binding),
+        make=partial(
+            _match_steps, log, wish, replace(prepared, rules=settled.rules), match, binding
+        ),
         heavy=is_heavy(settled.rules),
         gathers=settled.gathers,
     )
@@ -115,7 +120,8 @@ def drawn_outcome(rules: DrawRules, binding: bytes, seeds: DrawSeeds) -> Outcome
     )
 
 
-def _match_steps(  # noqa: PLR0917  the first four are bound where the order is made
+def _match_steps(  # noqa: PLR0917  the first five are bound where the order is made
+    log: str,
     wish: Wish,
     prepared: Prepared,
     match: MatchState,
@@ -136,19 +142,18 @@ def _match_steps(  # noqa: PLR0917  the first four are bound where the order is 
         state = after_draw(None if before is None else before.state, rules, outcome.result)
         after = replace(match, bags={**match.bags, rules.bag: Bag(state, prepared.labels)})
         record = replace(record, returns=wish.returns, left=sum(state.left))
-    return [
-        StepDraft(
-            kind=SubjectKind.MATCH,
-            tenant=wish.tenant,
-            name=wish.match,
-            expected=expected,
-            step=DRAW_STEP,
-            key=wish.draw,
-            public=record.public,
-            secret=record.secret,
-            state=after.claim_digest,
-            state_secret=after.secret,
-            label="",
-            at_ns=drawn_at_ns,
-        )
-    ]
+    draft = StepDraft(
+        kind=SubjectKind.MATCH,
+        tenant=wish.tenant,
+        name=wish.match,
+        expected=expected,
+        step=DRAW_STEP,
+        key=wish.draw,
+        public=record.public,
+        secret=record.secret,
+        state=after.claim_digest,
+        state_secret=after.secret,
+        label="",
+        at_ns=drawn_at_ns,
+    )
+    return [with_draw_entry(draft, record, log)]

@@ -5,10 +5,11 @@ nothing of a result. The counts of a bag tell what earlier draws took: they are
 kept encrypted, like results and seeds, and like the names that a caller gave.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from entropyd.encoding import u64
 from entropyd.errors import LedgerDamagedError, RequestError
 from entropyd.games import draw_rules
 from entropyd.games.bags import BagRules, BagState
@@ -41,6 +42,7 @@ class DrawRecord:
         returns: kinds that were put back into the bag before it.
         left: tiles in the bag after it; 0 for other kinds.
         seeds, blinding, salt_key: S_0, S_1, ..., r and K.
+        log_index: of its receipt; None of a draw that has none.
     """
 
     rules: DrawRules
@@ -54,6 +56,7 @@ class DrawRecord:
     seeds: tuple[bytes, ...] = field(repr=False)
     blinding: bytes = field(repr=False)
     salt_key: bytes = field(repr=False)
+    log_index: int | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -64,7 +67,8 @@ class DrawRecord:
     def public(self) -> bytes:
         """What is kept in the clear."""
         rules = b"" if isinstance(self.rules, BagRules) else self.rules.encode()
-        return pack(rules, self.commitment, self.result_root, self.provenance)
+        told = pack(rules, self.commitment, self.result_root, self.provenance)
+        return told + pack_index(self.log_index)
 
     @property
     def secret(self) -> bytes:
@@ -90,7 +94,7 @@ def read_draw(step: StepRecord) -> DrawRecord:
     """
     what = f"draw {step.key!r}"
     try:
-        clear_rules, commitment, result_root, provenance = unpack(step.public, what)
+        clear_rules, commitment, result_root, provenance, *index = unpack(step.public, what)
         rules, result, labels, returns, left, seeds, blinding, salt_key = unpack(step.secret, what)
         read = draw_rules.decode(clear_rules or rules)
     except (ValueError, RequestError) as error:
@@ -107,7 +111,26 @@ def read_draw(step: StepRecord) -> DrawRecord:
         seeds=tuple(seeds[at : at + SEED_BYTES] for at in range(0, len(seeds), SEED_BYTES)),
         blinding=blinding,
         salt_key=salt_key,
+        log_index=unpack_index(index, what),
     )
+
+
+def pack_index(log_index: int | None) -> bytes:
+    """Return the last field of what is kept in the clear: of a receipt's index, none without."""
+    return b"" if log_index is None else pack(u64(log_index))
+
+
+def unpack_index(fields: Sequence[bytes], what: str) -> int | None:
+    """Return the index of a receipt that a step kept, None if it kept none.
+
+    Raises:
+        LedgerDamagedError: it kept something else.
+    """
+    if not fields:
+        return None
+    if len(fields) > 1 or len(fields[0]) != len(u64(0)):
+        raise LedgerDamagedError(f"{what}: has other fields than an index of the log")
+    return int.from_bytes(fields[0], "big")
 
 
 @dataclass(frozen=True, slots=True)

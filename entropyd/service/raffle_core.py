@@ -29,6 +29,7 @@ from entropyd.runtime.shared_turns import SharedTurns
 from entropyd.runtime.step_calls import StepCalls
 from entropyd.service.draw_answers import opening
 from entropyd.service.draw_core import DrawObserver, EventStore, MatchReader
+from entropyd.service.draw_entries import with_raffle_entry, with_seal_entry
 from entropyd.service.draw_orders import drawn_outcome, is_heavy, record_of, settle
 from entropyd.service.draw_records import DrawRecord, read_draw
 from entropyd.service.draw_wishes import Prepared, sampler_of
@@ -73,6 +74,7 @@ class RaffleCore:
         clock_ns: Callable[[], int],
         wall_ns: Callable[[], int],
         large_seeds: int,
+        log: str,
     ) -> None:
         """Make a core; see `DrawCore`."""
         self._calls = calls
@@ -84,6 +86,7 @@ class RaffleCore:
         self._clock_ns = clock_ns
         self._wall_ns = wall_ns
         self._large_seeds = large_seeds
+        self._log = log
         self._turns = SharedTurns()
 
     async def seal_entries(
@@ -169,16 +172,18 @@ class RaffleCore:
             listed = self._ledger.subject(SubjectKind.RAFFLES, wish.tenant, ALL_RAFFLES)
             number = 1 if listed is None else listed.steps + 1
             sealed = Sealed(wish.raffle, number, rules, wish.packed_entries, self._wall_ns())
-            drafts = seal_steps(wish.tenant, sealed, wish.claim_digest)
+            listed_step, own = seal_steps(wish.tenant, sealed, wish.claim_digest)
+            drafts = (listed_step, with_seal_entry(own, sealed, self._log))
             recording = self._calls.record(wish.tenant, wish.raffle, drafts)
             recording.listen(lambda _decided: end_turn())
         finally:
             if recording is None:
                 end_turn()
         outcomes = await self._calls.outcomes(recording, answer_by_ns)
-        if not all(isinstance(outcome, StepRecorded) for outcome in outcomes):
-            raise InternalError(f"raffle {wish.raffle!r} was sealed while nobody had the turn")
-        return sealed
+        match outcomes:
+            case [StepRecorded(), StepRecorded(record=recorded)]:
+                return read_sealed(wish.raffle, recorded)
+        raise InternalError(f"raffle {wish.raffle!r} was sealed while nobody had the turn")
 
     async def _settled(self, wish: _SealWish) -> RaffleRules:
         if is_heavy(wish.rules):
@@ -231,7 +236,7 @@ class RaffleCore:
             key=key,
             binding=binding,
             seeds=seeds,
-            make=partial(_steps, tenant, sealed, claim_digest, binding),
+            make=partial(_steps, self._log, tenant, sealed, claim_digest, binding),
             heavy=heavy,
             # Sealed as it is, it is waited for whatever `large_seeds` is by now.
             gathers=seeds > self._large_seeds,
@@ -301,7 +306,8 @@ def _sealed_otherwise(raffle: str) -> RaffleSealedError:
     )
 
 
-def _steps(  # noqa: PLR0917  the first four are bound where the order is made
+def _steps(  # noqa: PLR0917  the first five are bound where the order is made
+    log: str,
     tenant: str,
     sealed: Sealed,
     claim_digest: bytes,
@@ -312,7 +318,8 @@ def _steps(  # noqa: PLR0917  the first four are bound where the order is made
 ) -> Sequence[StepDraft]:
     outcome = drawn_outcome(sealed.rules, binding, seeds)
     record = record_of(Prepared(sealed.rules, ()), outcome, seeds, provenance)
-    return drawn_steps(tenant, sealed.raffle, claim_digest, record, drawn_at_ns)
+    [draft] = drawn_steps(tenant, sealed.raffle, claim_digest, record, drawn_at_ns)
+    return [with_raffle_entry(draft, record, sealed.rules.entries, log)]
 
 
 def _raffle(sealed: Sealed, record: DrawRecord | None) -> pb.Raffle:
@@ -326,6 +333,7 @@ def _raffle(sealed: Sealed, record: DrawRecord | None) -> pb.Raffle:
         alternates=rules.alternates,
         rules=rules.encode().decode("ascii"),
         result=None if record is None else _result(sealed, record),
+        log_index=sealed.log_index or 0,
     )
     told.sealed_at.FromNanoseconds(sealed.at_ns)
     return told
@@ -343,6 +351,7 @@ def _result(sealed: Sealed, record: DrawRecord) -> pb.RaffleResult:
         commitment=record.commitment,
         result_root=record.result_root,
         provenance=types_pb2.Provenance.FromString(record.provenance),
+        log_index=record.log_index or 0,
     )
 
 

@@ -12,7 +12,7 @@ from entropyd.errors import EntropydError, LedgerDamagedError
 from entropyd.games import draw_rules
 from entropyd.games.raffle import RAFFLE_DRAW, RaffleRules
 from entropyd.ledger.subjects import StepDraft, StepRecord, SubjectKind
-from entropyd.service.draw_records import DRAW_STEP, DrawRecord
+from entropyd.service.draw_records import DRAW_STEP, DrawRecord, pack_index, unpack_index
 from entropyd.service.packed import pack, unpack, unpack_texts
 
 SEAL_STEP = "seal"
@@ -32,6 +32,7 @@ class Sealed:
         packed_entries: in canonical form and order. There may be 100,000: whoever needs them reads
             `entries`.
         at_ns: when it was sealed; a claim.
+        log_index: of the receipt that it was sealed; None of a raffle that has none.
     """
 
     raffle: str
@@ -39,6 +40,13 @@ class Sealed:
     rules: RaffleRules
     packed_entries: bytes = field(repr=False)
     at_ns: int
+    log_index: int | None = None
+
+    @property
+    def public(self) -> bytes:
+        """What is kept in the clear."""
+        told = pack(u64(self.number), self.rules.encode())
+        return told + pack_index(self.log_index)
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -69,7 +77,7 @@ def seal_steps(tenant: str, sealed: Sealed, claim_digest: bytes) -> Sequence[Ste
         expected=0,
         step=SEAL_STEP,
         key=SEAL_STEP,
-        public=pack(u64(sealed.number), sealed.rules.encode()),
+        public=sealed.public,
         secret=sealed.packed_entries,
         state=claim_digest,
         state_secret=b"",
@@ -87,13 +95,20 @@ def read_sealed(raffle: str, step: StepRecord) -> Sealed:
     """
     what = f"raffle {raffle!r}"
     try:
-        number, encoded = unpack(step.public, what)
+        number, encoded, *index = unpack(step.public, what)
         rules = draw_rules.decode(encoded)
     except (ValueError, EntropydError) as error:
         raise LedgerDamagedError(f"{what}: has other fields than a sealed list") from error
     if not isinstance(rules, RaffleRules):
         raise LedgerDamagedError(f"{what}: its rules are of kind {rules.kind}")
-    return Sealed(raffle, int.from_bytes(number, "big"), rules, step.secret, step.at_ns)
+    return Sealed(
+        raffle=raffle,
+        number=int.from_bytes(number, "big"),
+        rules=rules,
+        packed_entries=step.secret,
+        at_ns=step.at_ns,
+        log_index=unpack_index(index, what),
+    )
 
 
 def drawn_steps(

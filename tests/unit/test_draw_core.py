@@ -52,6 +52,7 @@ class Desk:
             "clock_ns": clock,
             "wall_ns": clock.wall_ns,
             "large_seeds": large_seeds,
+            "log": "dc1",
         }
         self.draws = DrawCore(self.table.dealer.step_calls, **parts)
         self.raffles = RaffleCore(self.table.dealer.step_calls, **parts)
