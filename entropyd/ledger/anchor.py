@@ -17,8 +17,8 @@ holds other records, was restored from a backup or lost some: it would deal spen
 
 A checkpoint is the operator's word to others. A ledger whose log is shorter, or whose tree of that
 size has another root, would have to sign a second history: it is refused. `ledger adopt` goes on
-with such a ledger; its tree goes on too, with an entry that names the gap, and belongs under
-another name of the log, because under the old one somebody may hold what it contradicts.
+with such a ledger and its tree; the log is another one from then on, under another name, whose
+first entry says after which it goes on (daemon/log.py). Its checkpoint is then another, too.
 
 Written after a commit was synchronised and never before: the anchor may lag, it never leads. What
 was recorded since the last one that survived a crash is not protected by it, at most a second.

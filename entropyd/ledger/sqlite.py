@@ -53,14 +53,14 @@ from entropyd.ledger.sqlite_file import (
     open_writer,
     translated,
 )
-from entropyd.ledger.sqlite_log import log_size, read_entries, read_nodes, root_at
+from entropyd.ledger.sqlite_log import LogAppender, log_size, read_entries, read_nodes, root_at
 from entropyd.ledger.sqlite_numbers import spent_among
 from entropyd.ledger.sqlite_statements import Row
 from entropyd.ledger.sqlite_subjects import SubjectReader
 from entropyd.ledger.state_dir import StateDirectory
 from entropyd.ledger.step_rows import StepRows, check_step
 from entropyd.ledger.subjects import StepDraft
-from entropyd.log.frontier import Node
+from entropyd.log.frontier import Frontier, Node
 
 FILE_NAME = "ledger.sqlite3"
 
@@ -83,6 +83,8 @@ class SqliteLedger(SubjectReader):
         self._secrets = secrets
         self._rows = HandRows(secrets)
         self._table_entry: TableEntry | None = None
+        # Of the log after the last commit; None: not known, it is read.
+        self._tree: Frontier | None = None
         self._min_free_bytes = min_free_bytes
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
@@ -151,9 +153,14 @@ class SqliteLedger(SubjectReader):
                 writer = self._connect_writer()
                 if not (drafts or events or health_states):
                     return []
-                return self._transact(
-                    writer, lambda: self._write(writer, drafts, events, health_states)
+                log = LogAppender(writer, self._table_entry, self._tree)
+                # Whatever fails: what was appended is in doubt, and the tree is read again.
+                self._tree = None
+                outcomes = self._transact(
+                    writer, lambda: self._write(writer, log, drafts, events, health_states)
                 )
+                self._tree = log.tree
+                return outcomes
         except LedgerError as error:
             self._drop_writer(str(error))
             raise
@@ -161,12 +168,13 @@ class SqliteLedger(SubjectReader):
     def _write(
         self,
         writer: sqlite3.Connection,
+        log: LogAppender,
         drafts: Sequence[Draft],
         events: Sequence[Event],
         health_states: Sequence[tuple[str, str]],
     ) -> list[DraftOutcome]:
-        means = Means(self._rows, self._step_rows, self._archives, self._table_entry)
-        outcomes = write_all(writer, means, drafts, events, health_states)
+        means = Means(self._rows, self._step_rows, self._archives)
+        outcomes = write_all(writer, means, log, drafts, events, health_states)
         write_windows(writer, self._secrets, events)
         return outcomes
 
@@ -289,6 +297,7 @@ class SqliteLedger(SubjectReader):
         Args:
             work: gets the writing connection and the directory of the archives.
         """
+        self._tree = None
         with translated(self._path):
             return work(self._connect_writer(), self._archives)
 
@@ -301,6 +310,7 @@ class SqliteLedger(SubjectReader):
         """
         with translated(self._path):
             writer = self._connect_writer()
+            self._tree = None
             # One transaction: no history begins without its event.
             self._transact(writer, lambda: begin_history(writer, bytes.fromhex(origin), event))
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Protocol
 
 from entropyd.ledger.contract import Draft, DraftOutcome, Event, HandDraft
-from entropyd.ledger.entries import TableEntry
 from entropyd.ledger.hand_rows import HandRows, hand_key
 from entropyd.ledger.sqlite_batch import HandBatch
 from entropyd.ledger.sqlite_log import LogAppender
@@ -30,13 +29,11 @@ class Means:
     Attributes:
         hands, steps: make rows.
         archives: the directory of the archives.
-        table_entry: makes the receipt of a table that has its first hand; None: it has none.
     """
 
     hands: HandRows
     steps: StepRows
     archives: Path
-    table_entry: TableEntry | None
 
 
 class Fate(Protocol):
@@ -51,9 +48,10 @@ class Fate(Protocol):
         ...
 
 
-def write_all(
+def write_all(  # noqa: PLR0917  as a commit has them
     writer: sqlite3.Connection,
     means: Means,
+    log: LogAppender,
     drafts: Sequence[Draft],
     events: Sequence[Event],
     health_states: Sequence[tuple[str, str]],
@@ -68,7 +66,6 @@ def write_all(
         InternalError: an entry is no receipt.
         sqlite3.Error: as any statement.
     """
-    log = LogAppender(writer, means.table_entry)
     outcomes = _write_drafts(writer, means, drafts, log) if drafts else []
     write_events(writer, events, log)
     write_states(writer, health_states)

@@ -32,6 +32,10 @@ BUSY_TIMEOUT_S = 0.25
 # is still checked when it is read.
 QUICK_CHECK_MAX_BYTES = 512 * 2**20
 
+# Statements differ by how many rows they insert or ask for (sqlite_statements.py): all of these are
+# compiled once, at a kilobyte or two each.
+CACHED_STATEMENTS = 512
+
 PRAGMAS = (
     # Wait for strangers, see above.
     f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}",
@@ -130,6 +134,7 @@ def connect(path: Path) -> sqlite3.Connection:
         timeout=BUSY_TIMEOUT_S,
         isolation_level=None,
         check_same_thread=False,
+        cached_statements=CACHED_STATEMENTS,
     )
     try:
         for pragma in PRAGMAS:

@@ -69,15 +69,22 @@ _MAX_ROW_BYTES = ENTRIES_A_ROW * (MAX_TEXT_BYTES + 128 + 8)
 class LogAppender:
     """Appends entries within one transaction. Made anew for each."""
 
-    def __init__(self, writer: sqlite3.Connection, table_entry: TableEntry | None = None) -> None:
+    def __init__(
+        self,
+        writer: sqlite3.Connection,
+        table_entry: TableEntry | None = None,
+        tree: Frontier | None = None,
+    ) -> None:
         """Prepare; nothing is read before something is appended.
 
         Args:
             writer: the writing connection, in a transaction.
             table_entry: makes the receipt of a table; None: it has none.
+            tree: of the log as it is; None: it is read.
         """
         self._writer = writer
         self._table_entry = table_entry
+        self._before = tree
         self._begun = False
         # The tree as it will be: its size, its largest complete subtrees (frontier.py), and the
         # number of its next node.
@@ -91,11 +98,16 @@ class LogAppender:
     def next_index(self) -> int:
         """Index of the entry that is appended next."""
         if not self._begun:
-            tree = frontier_at(self._writer, log_size(self._writer))
+            tree = self._before or frontier_at(self._writer, log_size(self._writer))
             self._size, self._hashes = tree.size, list(tree.hashes)
             self._next_node = node_id(Node(0, tree.size))
             self._begun = True
         return self._size
+
+    @property
+    def tree(self) -> Frontier | None:
+        """The tree after what was appended; None if nobody had to know."""
+        return Frontier(self._size, tuple(self._hashes)) if self._begun else self._before
 
     def append(self, tenant: str, text: bytes) -> None:
         """Append an entry; `flush` writes it.

@@ -13,8 +13,12 @@ from typing import Any
 # What SQLite returns or takes: columns of a STRICT table.
 Row = tuple[Any, ...]
 
-# 32 rows of a hand are 512 variables, of the 32,766 that SQLite has by default.
+# 32 rows of a hand are 512 variables, of the 32,766 that SQLite has by default. 64 hands have 128
+# nodes of the log, of two columns each.
 ROWS_A_STATEMENT = 32
+SHORT_ROWS_A_STATEMENT = 128
+# Columns of a short row, at most.
+_SHORT = 4
 # 3 variables each, far below that limit.
 QUESTIONS_A_STATEMENT = 64
 
@@ -30,8 +34,10 @@ def insert_rows(
         rows: columns in the order of the statement.
         then: the statement after the values, such as ON CONFLICT.
     """
-    for first in range(0, len(rows), ROWS_A_STATEMENT):
-        some = rows[first : first + ROWS_A_STATEMENT]
+    short = bool(rows) and len(rows[0]) <= _SHORT
+    most = SHORT_ROWS_A_STATEMENT if short else ROWS_A_STATEMENT
+    for first in range(0, len(rows), most):
+        some = rows[first : first + most]
         values = _values(len(some[0]), len(some))
         writer.execute(f"{statement} {values} {then}", tuple(chain.from_iterable(some)))
 
@@ -52,7 +58,7 @@ def ask_many(connection: sqlite3.Connection, query: str, asked: Sequence[Row]) -
     return found
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _values(columns: int, rows: int) -> str:
     row = f"({', '.join('?' * columns)})"
     return ", ".join([row] * rows)

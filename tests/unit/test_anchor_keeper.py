@@ -8,9 +8,10 @@ from queue import Queue
 
 import pytest
 
-from entropyd.errors import LedgerUnavailableError
+from entropyd.errors import CheckpointInvalidError, LedgerUnavailableError
 from entropyd.ledger.anchor import Anchor, read_anchor
 from entropyd.ledger.chain import EMPTY, Position
+from entropyd.log.checkpoint import Checkpoint
 from entropyd.runtime.anchor_keeper import AnchorKeeper
 
 FAST_S = 0.005
@@ -102,3 +103,45 @@ def test_a_ledger_that_cannot_be_read_moves_no_anchor(path):
     ledger.error = None
     assert told.get(timeout=PATIENCE_S) is None
     keeper.stop()
+
+
+CHECKPOINTS = [
+    Checkpoint("entropyd.example/log", size, bytes(range(32))).encode()
+    + "\n\u2014 x AAAA\n".encode()
+    for size in (7, 8)
+]
+
+
+def test_the_last_checkpoint_that_was_given_is_kept(path):
+    """The one of the start until there is another; it alone is reason enough to write."""
+    path.parent.mkdir()
+    ledger, told = Ledger(), Queue[str | None]()
+    keeper = AnchorKeeper(
+        path,
+        ledger.current,
+        report=told.put,
+        clock_ns=time.monotonic_ns,
+        interval_s=FAST_S,
+        checkpoint=CHECKPOINTS[0],
+    )
+    keeper.start()
+    ledger.is_asked()
+    assert Anchor("00" * 16, Position(1, EMPTY, 1), CHECKPOINTS[0]) == read_anchor(path)
+    keeper.keep_checkpoint(CHECKPOINTS[1])
+    ledger.is_asked()
+    assert Anchor("00" * 16, Position(1, EMPTY, 1), CHECKPOINTS[1]) == read_anchor(path)
+    keeper.stop()
+    assert told.empty()
+
+
+def test_what_is_no_checkpoint_is_not_kept(path):
+    """Or the next start would find no anchor in its file."""
+    path.parent.mkdir()
+    ledger, told = Ledger(), Queue[str | None]()
+    keeper = keep(path, ledger, told.put)
+    keeper.keep_checkpoint(CHECKPOINTS[0])
+    for wrong in (b"", b"x\n\ny\n", CHECKPOINTS[1].partition(b"\n\n")[0] + b"\n"):
+        with pytest.raises(CheckpointInvalidError):
+            keeper.keep_checkpoint(wrong)
+    keeper.stop()
+    assert Anchor("00" * 16, Position(1, EMPTY, 1), CHECKPOINTS[0]) == read_anchor(path)
