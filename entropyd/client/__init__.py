@@ -19,6 +19,7 @@ from entropyd.client.draw_requests import Large, SamplerName
 from entropyd.client.drawn import Drawn, Match, OpenedRaffle, Opening, Raffle, ReplayedDraw
 from entropyd.client.draws import Draws, Raffles
 from entropyd.client.fair import Fair
+from entropyd.client.log import Consistency, Inclusion, Log, LogHead, SignedReceipt
 from entropyd.client.rounds import OpenedRound, Pair, RevealedPair, Round
 from entropyd.client.service_config import CHANNEL_OPTIONS, SERVICE_CONFIG, SERVICE_CONFIG_JSON
 
@@ -32,12 +33,16 @@ __all__ = [
     "AsyncRaffles",
     "ClaimKey",
     "Client",
+    "Consistency",
     "Deal",
     "Drawn",
     "Draws",
     "Fair",
     "HandAnswer",
+    "Inclusion",
     "Large",
+    "Log",
+    "LogHead",
     "Match",
     "OpenedRaffle",
     "OpenedRound",
@@ -50,6 +55,7 @@ __all__ = [
     "RevealedPair",
     "Round",
     "SamplerName",
+    "SignedReceipt",
     "SourceUse",
     "Tls",
 ]

@@ -15,6 +15,7 @@ from entropyd.client.deal import Deal, HandAnswer, Refusal
 from entropyd.client.draw_requests import DrawRequests, Large, SamplerName
 from entropyd.client.draws import Draws, Raffles
 from entropyd.client.fair import Fair
+from entropyd.client.log import Log
 from entropyd.client.requests import Event, Hand, Requests
 from entropyd.client.service_config import DEFAULT_TIMEOUT_S
 from entropyd.v1 import (
@@ -100,6 +101,10 @@ class Client:
             timeout_s: when each call gives up, in all, seconds.
         """
         return Fair(self._channel, self._metadata, timeout_s)
+
+    def log(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Log:
+        """Return the calls of the log: receipts, checkpoints and proofs; timeout as of `fair`."""
+        return Log(self._channel, self._metadata, timeout_s)
 
     def shuffle(
         self,

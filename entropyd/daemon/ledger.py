@@ -8,13 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from entropyd.config import Config
-from entropyd.daemon.sources import make_source, plan_sources
+from entropyd.daemon.log import log_origin
+from entropyd.daemon.sources import SourcePlan, make_source, plan_sources
+from entropyd.entropy.entropy_source import EntropySource
 from entropyd.errors import ConfigError
+from entropyd.hands.receipts import NS_A_MS
 from entropyd.ledger.anchor import Anchor, gap, read_anchor, refuse_gap, write_anchor
 from entropyd.ledger.contract import Event, EventKind
+from entropyd.ledger.entries import EventEntry
 from entropyd.ledger.secrets import SecretBox, load_or_create_master_key
 from entropyd.ledger.sqlite import FILE_NAME, SqliteLedger
 from entropyd.ledger.state_dir import StateDirectory
+from entropyd.log.own_entries import health_entry
+from entropyd.log.source_line import ReceiptHealth, ReceiptSourceKind, SourceClass, SourceLine
 from entropyd.ops.logs import get_logger
 from entropyd.runtime.anchor_keeper import AnchorKeeper
 
@@ -189,7 +195,30 @@ def reset_source(config: Config, source_id: str, reason: str) -> str:
         latch = source.history.latch
         source.reset(now_ns, reason)
         detail = json.dumps({"reason": reason, "latch": latch})
-        reset = Event(EventKind.HEALTH_RESET, source_id, detail, time.time_ns())
+        now_wall_ns = time.time_ns()
+        entry = _reset_entry(config, ledger, plans[source_id], source, f"{reason} (was {latch})")
+        reset = Event(EventKind.HEALTH_RESET, source_id, detail, now_wall_ns, entry=entry)
         ledger.commit([], [reset], [(source_id, json.dumps(source.history.to_json()))])
         set_anchor(config, ledger)
     return f"{source_id}: reset, was {latch or 'not latched'}; its start-up test still has to pass"
+
+
+def _reset_entry(
+    config: Config, ledger: SqliteLedger, plan: SourcePlan, source: EntropySource, reason: str
+) -> EventEntry | None:
+    """Return what makes the entry of a reset; None before the log has begun with its keys."""
+    if not ledger.events(EventKind.LOG_KEY):
+        return None
+    info = plan.info
+    line = SourceLine(
+        SourceClass.HARDWARE,
+        ReceiptSourceKind(str(info.kind)),
+        info.driver,
+        health=ReceiptHealth(str(source.state)),
+    )
+    return health_entry(
+        log_origin(config, ledger),
+        source=line,
+        reason=f"health-reset {reason}",
+        ms=time.time_ns() // NS_A_MS,
+    )
