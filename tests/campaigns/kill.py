@@ -3,10 +3,7 @@
     python -m tests.campaigns.kill --kills 200 --seed 1
 
 Each caller asks for one hand until it is answered, with the same claim, and
-then for its next. The daemon is killed, begun again, killed ... Seven
-kills of ten happen at a chosen point of a hand's way (phased_daemon.py), so that
-every phase is hit for certain; the others at a random moment, of dealing or
-of starting. The emulated device is slow, so that callers wait for entropy.
+then for its next. The daemon is killed, begun again, killed ... (lives.py).
 
 In the end every hand that was ever answered is asked for again. It must be
 the same to the byte (else it is differing), come from the ledger (else it was
@@ -18,89 +15,14 @@ written: of power losses this shows nothing, crash_replay.py does.
 
 import argparse
 import asyncio
-import random
-import socket
 import tempfile
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
-from tests.campaigns.persistent_callers import CALLERS, PersistentCallers
-from tests.campaigns.phased_daemon import (
-    AFTER_COMMIT,
-    BEFORE_ANSWER,
-    BEFORE_COMMIT,
-    IN_COMMIT,
-    NOWHERE,
-    WAITING,
-    phased,
-)
-from tests.system.harness import Daemon
-
-# 125 seeds of 96 samples a second: 64 callers want many times as many.
-DEVICE = ", rate = 12000"
-QUICK = "first_assessment_samples = 1024"
-PATIENCE_S = 30.0
-
-STARTING = "starting"
-DEALING = "dealing"
-
-
-class Phase(StrEnum):
-    """Where a hand was at a kill. `ANSWERED`: its answer came through in that life."""
-
-    WAITING = "waiting"
-    DRAWN = "drawn"
-    COMMITTED = "committed"
-    ANSWERED = "answered"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One kill.
-
-    Attributes:
-        point: where: one of `phased_daemon`'s, or STARTING or DEALING.
-        count: at which passing of the point.
-        delay_s: how long after the start (STARTING), or after callers were let in (DEALING).
-    """
-
-    point: str
-    count: int = 1
-    delay_s: float = 0.0
-
-
-# How many of 20 kills happen where.
-SHARES = {
-    WAITING: 3,
-    BEFORE_COMMIT: 3,
-    IN_COMMIT: 3,
-    AFTER_COMMIT: 3,
-    BEFORE_ANSWER: 2,
-    STARTING: 1,
-    DEALING: 5,
-}
-
-
-def plans(kills: int, seed: int) -> list[Plan]:
-    """Return as many kills, in the proportions of SHARES, in a seeded order."""
-    chance = random.Random(seed)
-    twenty = [point for point, share in SHARES.items() for _ in range(share)]
-    points = [twenty[number % len(twenty)] for number in range(kills)]
-    chance.shuffle(points)
-    return [_plan(point, chance) for point in points]
-
-
-def _plan(point: str, chance: random.Random) -> Plan:
-    if point == STARTING:
-        return Plan(point, delay_s=chance.uniform(0.0, 0.9))
-    if point == DEALING:
-        return Plan(point, delay_s=chance.uniform(0.0, 0.6))
-    most = {WAITING: CALLERS - 4, BEFORE_ANSWER: 24}.get(point, 3)
-    return Plan(point, count=chance.randint(1, most))
+from tests.campaigns.lives import SHARES, Lives, Phase, Plan, plans
+from tests.campaigns.persistent_callers import PersistentCallers
 
 
 @dataclass
@@ -164,98 +86,40 @@ class Tally:
         return f"{name:14} {sum(self.kills[point] for point in points):>6}" + "".join(cells)
 
 
-class Campaign:
-    """One daemon's many lives."""
+class Campaign(Lives):
+    """The lives of a daemon that deals.
 
-    def __init__(self, home: Path, *alterations: str) -> None:
-        self._home = home
-        self._alterations = alterations
-        self._daemon = Daemon(home, options=DEVICE, source_extra=QUICK)
-        self._callers = PersistentCallers(self._daemon.target)
-        self._lives = 0
+    Attributes:
+        hands: its callers.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *alterations: str,
+        callers: type[PersistentCallers] = PersistentCallers,
+    ) -> None:
+        super().__init__(home, alterations)
+        self.hands = self.callers = callers(self.daemon.target)
         self._met: dict[str, set[Phase]] = defaultdict(set)
         self._tally = Tally()
 
     async def run(self, plans: Sequence[Plan]) -> Tally:
         """Live and die by plan, then live once more to be asked for everything."""
-        began = time.monotonic()
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                self._callers.start(tasks)
-                for plan in plans:
-                    await self._life(plan)
-                await self._last_life()
-        finally:
-            await self._callers.close()
-            if self._daemon.process is not None:
-                self._daemon.kill()
-        self._tally.took_s = time.monotonic() - began
+        self._tally.took_s = await self.live(plans)
         return self._tally
 
-    async def _life(self, plan: Plan) -> None:
-        log = self._start(plan.point, plan.count)
-        if plan.point == STARTING:
-            await asyncio.sleep(plan.delay_s)
-        else:
-            await _until(self._is_listening, "listening")
-            self._callers.let_in()
-        if plan.point == DEALING:
-            await asyncio.sleep(plan.delay_s)
-        if plan.point in {STARTING, DEALING}:
-            self._daemon.kill()
-        await _until(self._is_dead, f"dead: {plan}")
-        answered = await self._callers.shut_out()
-        self._count(plan.point, log, answered)
-
-    async def _last_life(self) -> None:
-        self._start(NOWHERE, 1)
-        await _until(self._is_listening, "listening")
-        self._callers.let_in()
-        await self._callers.finish()
-        await self._judge()
-
-    def _start(self, point: str, count: int) -> Path:
-        self._lives += 1
-        log = self._home / f"phases{self._lives}"
-        if point in {STARTING, DEALING}:
-            point = NOWHERE
-        self._daemon.prefix = phased(log, point, count, *self._alterations)
-        self._daemon.start(wait=False)
-        return log
-
-    def _is_listening(self) -> bool:
-        """Whether callers are let in. A daemon that ended by itself fails the campaign."""
-        process = self._daemon.process
-        assert process is not None
-        assert process.poll() is None, (
-            f"ended with {process.returncode}: {self._daemon.log[-2000:]}"
-        )
-        with socket.socket(socket.AF_UNIX) as probe:
-            return probe.connect_ex(self._daemon.target.removeprefix("unix:")) == 0
-
-    def _is_dead(self) -> bool:
-        """Whether the kill has happened; any other end fails the campaign."""
-        process = self._daemon.process
-        assert process is not None
-        assert process.poll() in {None, -9}, f"{process.returncode}: {self._daemon.log[-2000:]}"
-        return process.returncode is not None
-
-    def _count(self, point: str, log: Path, answered: set[str]) -> None:
-        """Find out in which phase the kill met each hand of this life."""
-        lines = log.read_text("ascii").splitlines() if log.exists() else []
-        phases: dict[str, Phase] = {}
-        for line in lines:
-            phase, hand = line.split(" ")
-            phases[hand] = Phase(phase)
-        phases |= dict.fromkeys(answered, Phase.ANSWERED)
+    def count(self, plan: Plan, phases: Mapping[str, Phase]) -> None:
+        """Remember in which phase the kill met each hand."""
         for hand, met in phases.items():
             self._met[hand].add(met)
-        self._tally.add(point, phases.values())
+        self._tally.add(plan.point, phases.values())
 
-    async def _judge(self) -> None:
-        tally, answers = self._tally, self._callers.answers
+    async def judge(self) -> None:
+        """Ask for every answered hand once more, and compare."""
+        tally, answers = self._tally, self.hands.answers
         tally.answered = len(answers)
-        for hand, again in (await self._callers.ask_again()).items():
+        for hand, again in (await self.hands.ask_again()).items():
             tally.lost += not again.replayed
             tally.differing += again.message != answers[hand].message
         messages = [answer.message for answer in answers.values()]
@@ -280,14 +144,6 @@ class Campaign:
         if Phase.COMMITTED in self._met[hand]:
             return not replayed
         return replayed and Phase.DRAWN not in self._met[hand]
-
-
-async def _until(condition: Callable[[], bool], what: str) -> None:
-    """Wait, and fail the campaign if it takes too long: a point that is not passed is no kill."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() - began < PATIENCE_S, f"not within {PATIENCE_S} s: {what}"
-        await asyncio.sleep(0.002)
 
 
 def main() -> None:

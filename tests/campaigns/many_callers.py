@@ -1,19 +1,15 @@
 """Callers that ask in every way: alone, in batches, and on streams."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import grpc
 
 from entropyd.client import Deal
-from entropyd.v1 import shuffle_service_pb2, types_pb2
-from tests.campaigns.persistent_callers import (
-    AGAIN_S,
-    TABLES,
-    TIMEOUT_S,
-    Answer,
-    PersistentCallers,
-)
+from entropyd.v1 import shuffle_service_pb2, shuffle_service_pb2_grpc, types_pb2
+from tests.campaigns.door import TIMEOUT_S
+from tests.campaigns.persistent_callers import TABLES, Answer, PersistentCallers
 from tests.system.harness import Daemon
 
 # What a caller of a batch or of a stream wants at a time.
@@ -38,15 +34,7 @@ class ManyCallers(PersistentCallers):
         while not self._finishing or turn == 0:
             wanted = self._wanted(number, turn)
             while wanted:
-                await self._open.wait()
-                try:
-                    async with self._counted():
-                        await ask(wanted)
-                except grpc.aio.AioRpcError as error:
-                    # The one refusal that may be asked again. Any other fails the campaign.
-                    if error.code() is not UNAVAILABLE:
-                        raise
-                    await asyncio.sleep(AGAIN_S)
+                await self._door.patiently(partial(ask, wanted))
             turn += 1
 
     def _wanted(self, number: int, turn: int) -> Wanted:
@@ -65,7 +53,7 @@ class ManyCallers(PersistentCallers):
 
     async def _ask_batch(self, wanted: Wanted) -> None:
         request = shuffle_service_pb2.BatchShuffleRequest(hands=wanted.values())
-        response = await self._stub.BatchShuffle(request, timeout=TIMEOUT_S)
+        response = await self._stub().BatchShuffle(request, timeout=TIMEOUT_S)
         for one in response.hands:
             self._keep(wanted, one)
 
@@ -73,12 +61,15 @@ class ManyCallers(PersistentCallers):
         requests = [
             shuffle_service_pb2.StreamShufflesRequest(hands=[one]) for one in wanted.values()
         ]
-        async for message in self._stub.StreamShuffles(_sent(requests), timeout=TIMEOUT_S):
+        async for message in self._stub().StreamShuffles(_sent(requests), timeout=TIMEOUT_S):
             for answer in message.answers:
                 if answer.HasField("dealt"):
                     self._keep(wanted, answer.dealt)
                 else:
                     assert answer.refusal.code == UNAVAILABLE.value[0], answer.refusal
+
+    def _stub(self) -> Any:
+        return self._door.stub(shuffle_service_pb2_grpc.ShuffleServiceStub)
 
     def _keep(self, wanted: Wanted, dealt: shuffle_service_pb2.ShuffleResponse) -> None:
         hand = dealt.shuffle.key.hand

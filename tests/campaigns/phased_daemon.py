@@ -2,12 +2,15 @@
 
     python -m tests.campaigns.phased_daemon LOG POINT COUNT [ALTERATION...] serve -c FILE
 
-The log gets a line for each step of each hand, written before the step is
-taken, by a system call, so that nothing of it is lost with the process:
+The log gets a line for each step of each hand, draw, raffle or round, written
+before the step is taken, by a system call, so that nothing of it is lost with
+the process:
 
-    waiting HAND      asked for, not recorded yet: it joins the queue for entropy
-    drawn HAND        its seeds are spent: it goes to the ledger's writer
-    committed HAND    the ledger has confirmed it
+    waiting WHAT      asked for, not recorded yet: it joins the queue for entropy
+    drawn WHAT        its seeds are spent, if it takes any: it goes to the ledger's writer
+    committed WHAT    the ledger has confirmed it
+
+WHAT is the id of a hand, or kind/name/key of a step of another subject.
 
 The process kills itself with SIGKILL when it comes to POINT for the COUNTth
 time; `nowhere` is never reached. Nothing else differs from the daemon: every
@@ -18,13 +21,18 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from entropyd.games.raffle import RAFFLE_DRAW
 from entropyd.ledger.sqlite import SqliteLedger
+from entropyd.ledger.subjects import StepDraft
 from entropyd.runtime.draws import Draws
 from entropyd.runtime.writer import GroupCommitWriter
+from entropyd.service.draw_core import DrawCore
+from entropyd.service.fair_core import FairCore
+from entropyd.service.raffle_core import RaffleCore
 from entropyd.service.shuffle_core import ShuffleCore
 from entropyd.v1 import shuffle_service_pb2
 from tests.campaigns import altered_daemon
@@ -32,7 +40,7 @@ from tests.campaigns.altered_daemon import AskingConnection
 
 # COUNT callers wait for entropy.
 WAITING = "waiting"
-# A batch with hands was handed to the ledger: drawn, and not a byte written.
+# A batch with drafts was handed to the ledger: drawn, and not a byte written.
 BEFORE_COMMIT = "before-commit"
 # Rows were written, in the transaction that is not ended.
 IN_COMMIT = "in-commit"
@@ -42,6 +50,16 @@ AFTER_COMMIT = "after-commit"
 BEFORE_ANSWER = "before-answer"
 NOWHERE = "nowhere"
 POINTS = (WAITING, BEFORE_COMMIT, IN_COMMIT, AFTER_COMMIT, BEFORE_ANSWER)
+
+# Whose answers are looked at, beside those of Shuffle.
+ANSWERS: Mapping[type, Sequence[str]] = {
+    DrawCore: ("draw_integers", "roll_dice", "shuffle_items", "sample", "draw_from_bag"),
+    RaffleCore: ("seal_entries", "draw"),
+    FairCore: ("play_round",),
+}
+
+# Draws of these wait under a name that ends with the draw's key, or have a key of their own.
+DRAWN_IN = {"match": "", "raffle": RAFFLE_DRAW}
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,16 +72,16 @@ def phased(log: Path, point: str, count: int, *alterations: str) -> Sequence[str
 
 
 class Phases:
-    """Follows the hands and dies in time."""
+    """Follows what is recorded, and dies in time."""
 
     def __init__(self, log: str, point: str, count: int) -> None:
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._point = point
         self._count = count
 
-    def enter(self, phase: str, hand: str) -> None:
-        """Write down that a hand takes a step."""
-        os.write(self._log, f"{phase} {hand}\n".encode("ascii"))
+    def enter(self, phase: str, what: str) -> None:
+        """Write down that something takes a step."""
+        os.write(self._log, f"{phase} {what}\n".encode("ascii"))
 
     def reach(self, point: str, passings: int = 1) -> None:
         """Die if this is the point, and it was passed often enough."""
@@ -85,18 +103,31 @@ class Phases:
             for order in orders:
                 self.enter("waiting", order.hand)
             waiter = add_as_ever(draws, orders, **how)
+            wait(draws)
+            return waiter
+
+        def add_step(draws: Draws, order: Any) -> Any:
+            kind, *_, key = map(str, order.key)
+            if kind in DRAWN_IN:
+                self.enter("waiting", f"{kind}/{order.place}/{DRAWN_IN[kind] or key}")
+            waiter = add_step_as_ever(draws, order)
+            wait(draws)
+            return waiter
+
+        def wait(draws: Draws) -> None:
             if len(draws) >= self._count:
                 self.reach(WAITING, self._count)
-            return waiter
 
         def submit(writer: GroupCommitWriter, drafts: Any) -> Any:
             for draft in drafts:
-                self.enter("drawn", draft.hand)
+                self.enter("drawn", name_of(draft))
             return submit_as_ever(writer, drafts)
 
         add_as_ever = Draws.add
+        add_step_as_ever = Draws.add_step
         submit_as_ever = GroupCommitWriter.submit
         _replace(Draws, "add", add)
+        _replace(Draws, "add_step", add_step)
         _replace(GroupCommitWriter, "submit", submit)
 
     def _follow_ledger(self) -> None:
@@ -110,7 +141,7 @@ class Phases:
             outcomes = commit_as_ever(ledger, drafts, *rest)
             committing.clear()
             for draft in drafts:
-                self.enter("committed", draft.hand)
+                self.enter("committed", name_of(draft))
             self.reach(AFTER_COMMIT)
             return outcomes
 
@@ -132,6 +163,27 @@ class Phases:
 
         shuffle_as_ever = ShuffleCore.shuffle
         _replace(ShuffleCore, "shuffle", shuffle)
+        for core, names in ANSWERS.items():
+            for name in names:
+                self._follow_answer(core, name)
+
+    def _follow_answer(self, core: type, name: str) -> None:
+        async def answer(this: Any, request: Any, call: Any) -> Any:
+            answered = await as_ever(this, request, call)
+            if not answered.replayed:
+                self.reach(BEFORE_ANSWER)
+            return answered
+
+        as_ever = getattr(core, name)
+        _replace(core, name, answer)
+
+
+def name_of(draft: Any) -> str:
+    """Return what the log calls a draft."""
+    if isinstance(draft, StepDraft):
+        return f"{draft.kind}/{draft.name}/{draft.key}"
+    hand: str = draft.hand
+    return hand
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:

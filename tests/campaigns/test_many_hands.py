@@ -14,7 +14,8 @@ import pytest
 
 from entropyd.client import Deal
 from tests.campaigns.altered_daemon import altered
-from tests.campaigns.kill import Campaign, Phase, plans
+from tests.campaigns.kill import Campaign
+from tests.campaigns.lives import Phase, plans
 from tests.campaigns.many_callers import ManyCallers, deal_many
 from tests.campaigns.syscall_trace import Call, read_trace, strace
 from tests.campaigns.test_recorded_before_shown import (
@@ -25,7 +26,7 @@ from tests.campaigns.test_recorded_before_shown import (
     last_line,
     replay,
 )
-from tests.system.harness import Daemon, running
+from tests.system.harness import running
 
 KILLS = 40
 
@@ -78,15 +79,6 @@ def test_commit_after_answer_is_caught(homes: Path, scratch: Path):
     assert any("is lost" in fault for fault in replay(mutant, scratch, NOTHING))
 
 
-class ManyCampaign(Campaign):
-    """A kill campaign under callers that ask for many hands at once."""
-
-    def __init__(self, home: Path) -> None:
-        super().__init__(home)
-        self._daemon: Daemon
-        self._callers = ManyCallers(self._daemon.target)
-
-
 @pytest.mark.timeout(600)
 def test_kills_lose_repeat_and_change_nothing(homes: Path):
     """After 40 kill -9 every answered hand is the same, and each is one hand.
@@ -96,7 +88,7 @@ def test_kills_lose_repeat_and_change_nothing(homes: Path):
     """
     home = homes / "kills"
     home.mkdir()
-    campaign = ManyCampaign(home)
+    campaign = Campaign(home, callers=ManyCallers)
     tally = asyncio.run(campaign.run(plans(KILLS, seed=3)))
     print(tally.table())
     assert KILLS == sum(tally.kills.values())
@@ -105,5 +97,5 @@ def test_kills_lose_repeat_and_change_nothing(homes: Path):
     wrong = (tally.lost, tally.repeated, tally.differing, tally.missing, tally.contradicted)
     assert (0, 0, 0, 0, 0) == wrong
     assert tally.answered > 2 * KILLS
-    ways = Counter(int(hand.split("-")[1]) % 3 for hand in campaign._callers.answers)
+    ways = Counter(int(hand.split("-")[1]) % 3 for hand in campaign.hands.answers)
     assert {0, 1, 2} == set(ways)

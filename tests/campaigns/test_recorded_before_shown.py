@@ -20,7 +20,8 @@ import pytest
 from entropyd.client import Deal, Refusal
 from tests.campaigns.altered_daemon import altered
 from tests.campaigns.callers import deal
-from tests.campaigns.kill import Campaign, Phase, Plan, plans
+from tests.campaigns.kill import Campaign
+from tests.campaigns.lives import Phase, Plan, plans
 from tests.campaigns.order import LOG_NAME, breaches, follow
 from tests.campaigns.phased_daemon import BEFORE_ANSWER
 from tests.campaigns.survivors import Survivors, faults
