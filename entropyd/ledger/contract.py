@@ -393,7 +393,7 @@ class Ledger(Protocol):
         ...
 
     def count(self) -> int:
-        """Return how many hands are recorded. Any thread may call."""
+        """Return how many hands that are dealt whole are recorded. Any thread may call."""
         ...
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ from entropyd.ledger.contract import (
     EventKind,
     HandRecord,
 )
-from entropyd.ledger.entries import LogEntry, TableEntry
+from entropyd.ledger.entries import TableEntry
 from entropyd.ledger.hand_rows import HandRows, check_draft, hand_key, with_log_index
 from entropyd.ledger.secrets import SecretBox
 from entropyd.ledger.sqlite_batch import find_row
@@ -53,14 +53,15 @@ from entropyd.ledger.sqlite_file import (
     open_writer,
     translated,
 )
-from entropyd.ledger.sqlite_log import LogAppender, log_size, read_entries, read_nodes, root_at
+from entropyd.ledger.sqlite_log import LogAppender
+from entropyd.ledger.sqlite_log_reader import LogReader
 from entropyd.ledger.sqlite_numbers import spent_among
 from entropyd.ledger.sqlite_statements import Row
 from entropyd.ledger.sqlite_subjects import SubjectReader
 from entropyd.ledger.state_dir import StateDirectory
 from entropyd.ledger.step_rows import StepRows, check_step
 from entropyd.ledger.subjects import StepDraft
-from entropyd.log.frontier import Frontier, Node
+from entropyd.log.frontier import Frontier
 
 FILE_NAME = "ledger.sqlite3"
 
@@ -70,7 +71,7 @@ T = TypeVar("T")
 _FILES = ("", "-wal")
 
 
-class SqliteLedger(SubjectReader):
+class SqliteLedger(SubjectReader, LogReader):
     """A `Ledger` in the state directory. Make one with `open`."""
 
     def __init__(
@@ -247,22 +248,6 @@ class SqliteLedger(SubjectReader):
         """Return how many hands are recorded: the last id, for ids have no gaps."""
         ((count,),) = self._read("SELECT coalesce(max(id), 0) FROM hands", ())
         return int(count)
-
-    def log_size(self) -> int:
-        """Return how many entries the log has."""
-        return self._ask(log_size)
-
-    def log_entries(self, first: int, limit: int) -> list[LogEntry]:
-        """Return entries in order of the log. See `Ledger.log_entries`."""
-        return self._ask(lambda reader: read_entries(reader, first, limit))
-
-    def log_nodes(self, nodes: Sequence[Node]) -> list[bytes]:
-        """Return the hashes of complete nodes of the tree. See `Ledger.log_nodes`."""
-        return self._ask(lambda reader: read_nodes(reader, nodes))
-
-    def log_root(self, size: int) -> bytes | None:
-        """Return the root of the log's first `size` entries, None if it has fewer. Any thread."""
-        return self._ask(lambda reader: root_at(reader, size))
 
     def position(self) -> Position:
         """Return how far the ledger goes. Any thread; what is told has been synchronised."""
