@@ -25,7 +25,7 @@ def by_coin(public, place):
 
 def keys(public) -> list[bytes]:
     """What K might be."""
-    return [KNOWN_KEY, *public.strings(), naive.sha256(public.X), b""]
+    return [KNOWN_KEY, b"", public.X, naive.sha256(public.X), *public.strings()]
 
 
 def salts(public: Public, leaf: int) -> Iterator[bytes]:

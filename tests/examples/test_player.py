@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +13,9 @@ import pytest
 
 from entropyd.draw.cards import Deck
 from entropyd.draw.samplers import Sampler
+from entropyd.hands.deals import deals_root
 from entropyd.hands.rules import Contributions, Reveal
+from entropyd.verify import check_proof
 from tests.examples.lies import LIES, OPENED_MS, of_receipt
 from tests.examples.seats import (
     EXAMPLES,
@@ -29,6 +33,7 @@ from tests.reference import naive, naive_hands
 
 NONE, OPEN, SEALED = Contributions
 LANGUAGES = ("python", "js")
+ENTROPYCTL = Path(sys.executable).with_name("entropyctl")
 GARBAGE: list[Any] = [None, True, 0, -1, 2**64, "", "x", "\u2028", [], [None], {}, {"a": 1}]
 MISSING = object()
 
@@ -55,6 +60,13 @@ def sit_down(drivers, home: Path, languages, keyed=True) -> list[Sitting]:
     return seats
 
 
+def check_both(file: Any) -> list[str]:
+    """Return the steps of a hand file that both verifiers take, under the operator's key."""
+    check_proof(json.dumps(file).encode(), [RECEIPTS.key])
+    steps: list[str] = naive_hands.check_hand(file, [RECEIPTS.key.encode()])[0]
+    return steps
+
+
 # --- honest hands ------------------------------------------------------------------
 
 
@@ -74,7 +86,7 @@ def test_an_honest_hand_is_played_to_its_end(drivers, tmp_path, mode, keyed, dec
         saw = seat.look()
         places = {p for p, to in enumerate(RECIPIENTS) if to in {seat.seat, "board"}} | {*SHOWN}
         assert {str(place): text[str(place)] for place in places} == saw["cards"]
-        steps, _ = naive_hands.check_hand(saw["file"], [RECEIPTS.key.encode()])
+        steps = check_both(saw["file"])
         sealed = ["roll"] if mode is SEALED else []
         assert ["open", *sealed, "seal", "close"] == steps
         assert list(seat.secrets.glob("*")) == []
@@ -94,7 +106,7 @@ def test_rules_of_every_kind(seats):
     game = Game(dealer, *seats)
     game.give(game.until("end"))
     for seat in seats:
-        assert naive_hands.check_hand(seat.look()["file"])[0] == ["open", "seal", "close"]
+        assert check_both(seat.look()["file"]) == ["open", "seal", "close"]
 
 
 def test_every_card_may_be_shown_after_the_close(seats):
@@ -106,7 +118,7 @@ def test_every_card_may_be_shown_after_the_close(seats):
     for seat in seats:
         saw = seat.look()
         assert len(set(saw["cards"].values())) == 52
-        naive_hands.check_hand(saw["file"])
+        check_both(saw["file"])
 
 
 @pytest.mark.parametrize("step", ["accepted", "roll", "seal"])
@@ -120,7 +132,7 @@ def test_a_hand_that_is_void_ends_without_cards(seats, step):
         seat.take(void)
         saw = seat.look()
         assert ({}, "void") == (saw["cards"], list(saw["file"]["receipts"])[-1])
-        naive_hands.check_hand(saw["file"])
+        check_both(saw["file"])
 
 
 def test_a_player_who_comes_back_says_the_same_again(seats):
@@ -222,6 +234,31 @@ def test_a_hand_between_two_hands_is_missed(seats, victim):
 
 
 @pytest.mark.parametrize("victim", [0, 1], ids=LANGUAGES)
+def test_a_hand_that_ends_against_its_plan(seats, victim):
+    """The rules name whom the burned card goes to; the end says that the board had it."""
+    dealer = HandDealer(SEALED, publics(seats), plan=RECIPIENTS)
+    game = Game(dealer, *seats)
+    truth = game.until("end")[seats[victim].seat]
+    recipients = ["board" if to == "burn" else to for to in RECIPIENTS]
+    root = deals_root(dealer.open_hash, recipients)
+    told = resigned({**truth, "recipients": recipients}, deals_root=root)
+    assert seats[victim].refuses(told) == ("end", "plan")
+
+
+@pytest.mark.parametrize("victim", [0, 1], ids=LANGUAGES)
+def test_a_value_that_was_cut_off_on_disk(seats, victim):
+    """It is not replaced: what was said before cannot be said again."""
+    dealer, seat = HandDealer(SEALED, publics(seats)), seats[victim]
+    seat.sit(dealer)
+    seat.take(dealer.open())
+    (file,) = seat.secrets.iterdir()
+    short = {"O": dealer.open_hash.hex(), "value": "00"}
+    file.write_text(json.dumps(short) if seat.driver.language == "js" else "0")
+    seat.sit(dealer)
+    assert seat.refuses(dealer.open()) == ("open", "secret")
+
+
+@pytest.mark.parametrize("victim", [0, 1], ids=LANGUAGES)
 @pytest.mark.parametrize(
     ("at", "early"),
     [
@@ -320,8 +357,11 @@ def test_two_programs_at_one_table(drivers, tmp_path, mode):
     seen = {"seat-1": {"seat-1", "seat-2", "board"}, "seat-2": {"seat-2", "board"}}
     for program in programs:
         assert program.end() == 0
+        trusting = ["--quiet", "--key", RECEIPTS.key.encode()]
+        verified = subprocess.run([ENTROPYCTL, "verify", *trusting, program.hand_file], check=False)
+        assert verified.returncode == 0
         file = json.loads(program.hand_file.read_bytes())
-        assert naive_hands.check_hand(file)[0][-1] == "close"
+        assert check_both(file)[-1] == "close"
         assert seen[program.seat] == {card["recipient"] for card in file["cards"]}
 
 
