@@ -26,6 +26,7 @@ from entropyd.v1 import (
     draw_service_pb2,
     entropy_service_pb2,
     fair_service_pb2,
+    hand_service_pb2,
     ledger_service_pb2,
     raffle_service_pb2,
     shuffle_service_pb2,
@@ -39,6 +40,7 @@ METHODS = tuple(
         draw_service_pb2,
         raffle_service_pb2,
         fair_service_pb2,
+        hand_service_pb2,
         ledger_service_pb2,
         entropy_service_pb2,
     )

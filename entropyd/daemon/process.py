@@ -22,6 +22,7 @@ from entropyd.config import Asks, Config
 from entropyd.daemon.access import Access
 from entropyd.daemon.fair_sweeps import FairSweeps
 from entropyd.daemon.feeding import Feeding
+from entropyd.daemon.hands import make_hands
 from entropyd.daemon.ledger import NoAnchor, kept_anchor, open_ledger
 from entropyd.daemon.log import open_log
 from entropyd.daemon.parts import (
@@ -210,6 +211,16 @@ class Daemon:
             signer=signer,
             log_keeper=self._log_keeper,
         )
+        self._hands = make_hands(
+            config,
+            dealer=self._dealer,
+            ledger=ledger,
+            writer=self._writer,
+            observer=self._observer,
+            signer=signer,
+            patience=self._services.patience,
+            on_fatal=self.end,
+        )
         self._entropy = EntropyCore(
             gate=self._gate,
             intake=self._intake,
@@ -302,6 +313,7 @@ class Daemon:
                 draws=self._services.draws,
                 raffles=self._services.raffles,
                 fair=self._services.fair,
+                hands=self._hands.core,
                 log=self._services.log,
                 certificates=door.certificates,
                 open_reflection=configured.asks is Asks.NOTHING,
@@ -335,6 +347,7 @@ class Daemon:
             for listener in listeners:
                 listener.set_serving(process=True, dealing=hold is None)
             self._notifier.status(self._status())
+        self._hands.sweep.tick()
         self._entropy.feed.poll()
         if self._turns % TICKS_A_READER_CHECK == 0:
             self._supervisor.check()
@@ -361,6 +374,7 @@ class Daemon:
         """Let draws in flight end, then take everything down in the order of the data's way."""
         self._notifier.stopping("draining")
         self._dealer.drain()
+        self._hands.sweep.stop()
         for listener in listeners:
             listener.set_serving(process=False, dealing=False)
         # Recorded hands are still answered here; waiters are still dealt to, if entropy comes.
@@ -409,6 +423,7 @@ class Daemon:
             max_hold_ns=config.gate.max_hold_ns,
             answer_before_deadline_ns=config.gate.answer_before_deadline_ns,
         )
+        self._hands.take_over(config)
         self._metrics.configured(config.fingerprint())
         self._config = config
         waiting = ", ".join(found.waiting)
@@ -456,6 +471,8 @@ class Daemon:
             self._metrics.users.pool(tenant, self._gate.user_millibits(tenant, now_ns))
         self._metrics.degraded(now=self._gate.degraded)
         self._metrics.ledger.anchor(self._anchor.age_s)
+        sweep = self._hands.sweep
+        self._observer.hands_stood(live=len(sweep), overdue_s=sweep.overdue_ns / 1e9)
         self._observer.ledger_stood(
             self._writer.stats, self._ledger.count(), free_bytes(self._config)
         )

@@ -87,7 +87,9 @@ def _merged(running: Config, found: Config, tenants: Sequence[str]) -> Config:
         }
     )
     clients = tuple(client for client in found.clients if client.tenant in tenants)
-    return running.model_copy(update={"log": found.log, "gate": gate, "hands": found.hands, "clients": clients})
+    return running.model_copy(
+        update={"log": found.log, "gate": gate, "hands": found.hands, "clients": clients}
+    )
 
 
 def _settings(config: Config) -> Mapping[str, object]:

@@ -19,6 +19,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from entropyd.entropy.source import MILLIBITS_PER_BIT
 from entropyd.errors import InternalError
 from entropyd.ops.game_metrics import GameMetrics
+from entropyd.ops.hand_metrics import HandMetrics
 from entropyd.ops.log_metrics import LogMetrics
 from entropyd.ops.series import States, Tally
 from entropyd.ops.source_metrics import SourceMetrics, make_source_metrics
@@ -323,7 +324,8 @@ class Metrics:
 
     Attributes:
         registry: what /metrics serves.
-        gate, ledger, requests, users, games, log: the parts, each for the one who updates it.
+        gate, ledger, requests, users, games, hands, log: the parts, each for the one who updates
+            it.
     """
 
     def __init__(
@@ -344,6 +346,7 @@ class Metrics:
         self.requests = RequestMetrics(self.registry, vocabulary.methods)
         self.users = UserMetrics(self.registry, vocabulary.tenants)
         self.games = GameMetrics(self.registry)
+        self.hands = HandMetrics(self.registry)
         self.log = LogMetrics(self.registry)
         self._degraded = self._gauge("degraded", "1 while a source is missing or out of credit.")
         self._heartbeat = self._gauge(

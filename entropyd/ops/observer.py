@@ -149,6 +149,29 @@ class Observer:
         """Note what a look at all seed pairs found."""
         self._metrics.games.swept(revealed=revealed, overdue=overdue)
 
+    def hand_stepped(self, step: str) -> None:
+        """Note a recorded step of a hand that is dealt card by card."""
+        self._metrics.hands.stepped(step)
+
+    def hand_voided(self, reason: str) -> None:
+        """Note that such a hand is void."""
+        self._metrics.hands.voided(reason)
+
+    def place_dealt_again(self, tenant: str, table: str, hand: str, place: int) -> None:
+        """Note a second claim for a place: somebody deals with a credential that is not his."""
+        self._metrics.hands.place_alarm()
+        self._log.error(
+            "a place was dealt with another claim or to others: is another program dealing?",
+            tenant=tenant,
+            table=table,
+            hand=hand,
+            place=place,
+        )
+
+    def hands_stood(self, *, live: int, overdue_s: float) -> None:
+        """Note how many hands go on, and how late the sweep is."""
+        self._metrics.hands.stood(live=live, overdue_s=overdue_s)
+
     def called(self, method: str, code: str, seconds: float, reason: str) -> None:
         """Note how a call was answered, and why not with OK."""
         self._metrics.requests.answered(method, code, seconds=seconds)

@@ -20,6 +20,7 @@ from entropyd.service.certificates import Certificates
 from entropyd.service.draw_core import DrawCore
 from entropyd.service.entropy_core import EntropyCore
 from entropyd.service.fair_core import FairCore
+from entropyd.service.hand_core import HandCore
 from entropyd.service.health import Health, Reflection
 from entropyd.service.log_core import LogCore
 from entropyd.service.raffle_core import RaffleCore
@@ -32,6 +33,8 @@ from entropyd.v1 import (
     entropy_service_pb2_grpc,
     fair_service_pb2,
     fair_service_pb2_grpc,
+    hand_service_pb2,
+    hand_service_pb2_grpc,
     ledger_service_pb2,
     ledger_service_pb2_grpc,
     raffle_service_pb2,
@@ -45,8 +48,9 @@ DRAW_SERVICE = "entropyd.v1.DrawService"
 RAFFLE_SERVICE = "entropyd.v1.RaffleService"
 ENTROPY_SERVICE = "entropyd.v1.EntropyService"
 FAIR_SERVICE = "entropyd.v1.FairService"
+HAND_SERVICE = "entropyd.v1.HandService"
 LEDGER_SERVICE = "entropyd.v1.LedgerService"
-DEALING_SERVICES = (SHUFFLE_SERVICE, DRAW_SERVICE, RAFFLE_SERVICE, FAIR_SERVICE)
+DEALING_SERVICES = (SHUFFLE_SERVICE, DRAW_SERVICE, RAFFLE_SERVICE, FAIR_SERVICE, HAND_SERVICE)
 
 # The largest honest request is a list of 1 MiB in 100,000 texts, before each of which stand three
 # bytes at most; of a raffle also the white space around them, for which twice the list is room. A
@@ -161,6 +165,7 @@ class Listener:
         draws: DrawCore,
         raffles: RaffleCore,
         fair: FairCore,
+        hands: HandCore,
         log: LogCore,
         certificates: Certificates | None = None,
         open_reflection: bool = True,
@@ -175,6 +180,7 @@ class Listener:
             draws: core of DrawService.
             raffles: core of RaffleService.
             fair: core of FairService.
+            hands: core of HandService.
             log: core of LedgerService.
             certificates: what it shows in TLS; None for plain text.
             open_reflection: whether everybody who reaches it is told of its services, or only
@@ -209,6 +215,12 @@ class Listener:
         )
         fair_service_pb2_grpc.add_FairServiceServicer_to_server(
             servicer_of(fair_service_pb2.DESCRIPTOR.services_by_name["FairService"], adapter, fair),
+            parser,
+        )
+        hand_service_pb2_grpc.add_HandServiceServicer_to_server(
+            servicer_of(
+                hand_service_pb2.DESCRIPTOR.services_by_name["HandService"], adapter, hands
+            ),
             parser,
         )
         ledger_service_pb2_grpc.add_LedgerServiceServicer_to_server(

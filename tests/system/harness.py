@@ -40,6 +40,11 @@ tenant = "acme"
 roles = ["deal_all", "draw", "contribute"]
 
 [[listener]]
+address = "unix:{home}/dealer.sock"
+tenant = "acme"
+roles = ["deal", "reveal", "void"]
+
+[[listener]]
 address = "unix:{home}/audit.sock"
 tenant = "acme"
 roles = ["audit"]

@@ -59,6 +59,17 @@ NEEDED: dict[str, set[Role] | None] = {
             "GetConsistencyProof",
         )
     },
+    **{
+        f"entropyd.v1.HandService/{method}": {Role.DEAL}
+        for method in ("OpenHand", "SealHand", "DealCards", "CloseHand")
+    },
+    "entropyd.v1.HandService/Contribute": {Role.DEAL, Role.CONTRIBUTE},
+    "entropyd.v1.HandService/ShowCards": {Role.REVEAL},
+    "entropyd.v1.HandService/RevealHand": {Role.REVEAL},
+    "entropyd.v1.HandService/VoidHand": {Role.VOID},
+    "entropyd.v1.HandService/GetHand": {Role.DEAL, Role.CONTRIBUTE, Role.AUDIT},
+    "entropyd.v1.HandService/WatchHand": {Role.DEAL, Role.CONTRIBUTE, Role.AUDIT},
+    "entropyd.v1.HandService/ListHands": {Role.DEAL, Role.AUDIT},
     "entropyd.v1.EntropyService/AddUserEntropy": {Role.CONTRIBUTE},
     "entropyd.v1.EntropyService/GetStatus": None,
     "entropyd.v1.EntropyService/WatchStatus": None,

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from entropyd.entropy.source_state import SourceState
 from entropyd.errors import InternalError, SourceError
+from entropyd.ops.hand_metrics import STEPS, VOIDS
 from entropyd.ops.metrics import DRAW_OUTCOMES, GRPC_CODES, Constants, Metrics, Vocabulary
 from entropyd.ops.observer import Observer
 from entropyd.ops.series import Tally
@@ -105,6 +106,12 @@ def use_everything(metrics):
     for method in (*VOCABULARY.methods, "table-9/hand-77"):
         for code in (*GRPC_CODES, "player-4711"):
             metrics.requests.answered(method, code, seconds=0.2)
+    for step in (*STEPS, "hand-77"):
+        metrics.hands.stepped(step)
+    for reason in (*VOIDS, "player-4711 left"):
+        metrics.hands.voided(reason)
+    metrics.hands.place_alarm()
+    metrics.hands.stood(live=3, overdue_s=0.5)
     metrics.users.contributed("acme", "accepted")
     metrics.users.contributed("a tenant that is not configured", "player-4711")
     metrics.users.pool("acme", 249_000)
@@ -129,7 +136,7 @@ def test_no_label_comes_from_a_caller(metrics):
     names = {name for _, labels in series(metrics) for name, _ in labels}
     expected = {
         "source", "state", "test", "severity", "kind", "why", "outcome", "method", "code", "tenant",
-        "le", "version", "sha256", "game",
+        "le", "version", "sha256", "game", "step", "reason",
     }  # fmt: skip
     assert names == expected
 
