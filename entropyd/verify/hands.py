@@ -105,7 +105,8 @@ def _checked(
     whose = "a key that was given" if ring.trusted else "a key that the file itself names"
     yield f"receipts {names}: signed by {hand.opened.log}/receipts, {whose}; each follows the last"
     yield "open hash O: ids, rules, seats, number, C and D are those that were opened"
-    if hand.roll is not None and (hand.sealed or presented.leaf_hashes is not None):
+    rolled = hand.roll is not None and (hand.sealed or presented.leaf_hashes is not None)
+    if rolled and hand.roll is not None:
         yield f"R: {hand.roll.contributions} contributions, none left out and none added"
     if hand.sealed:
         yield "the cut, from O and the contributions"
@@ -118,7 +119,8 @@ def _checked(
     if presented.reveal is not None:
         yield "C, the order and D from the revealed seeds: the whole deck"
     if presented.notes:
-        yield f"{len(presented.notes)} notes to seats: what was accepted counts"
+        counts = "what was accepted counts" if rolled else "of this hand and its seats"
+        yield f"{len(presented.notes)} notes to seats: {counts}"
     if seen is not None:
         shown = ", ".join(presented.inclusion) or "no receipt"
         yield f"{shown} under a checkpoint of {seen.checkpoint.size} entries, {seen.signers()}"

@@ -110,6 +110,14 @@ def test_a_range_of_the_log_says_what_it_spans():
     assert "beginning of it" in said_of("two checkpoints").checked[-1]
 
 
+def test_a_note_counts_only_where_the_roll_is_known():
+    """Before the roll nothing shows what becomes of an accepted contribution."""
+    file = copy.deepcopy(BASES["rolled"]["file"])
+    assert "3 notes to seats: what was accepted counts" in check(file).checked
+    del file["leaf_hashes"], file["receipts"]["roll"], file["inclusion"]["roll"]
+    assert "3 notes to seats: of this hand and its seats" in check(file).checked
+
+
 # --- Causes --------------------------------------------------------------------
 
 
