@@ -390,8 +390,16 @@ class Daemon:
         self._note(EventKind.DAEMON_STOP)
         await self._writer.drain()
         await self._writer.stop()
+        self._sign_the_last()
         self._http.stop()
         self._log.info("stopped")
+
+    def _sign_the_last(self) -> None:
+        """Have the anchor keep a checkpoint of all that was recorded."""
+        try:
+            self._log_keeper.look()
+        except EntropydError as error:
+            self.end(error)
 
     # --- the configuration, read again -----------------------------------------
 
