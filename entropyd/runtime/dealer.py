@@ -21,6 +21,7 @@ from entropyd.entropy.gate import Gate, Hold, HoldReason
 from entropyd.errors import (
     EntropydError,
     HandNotFoundError,
+    InternalError,
     LedgerUnavailableError,
     ShuttingDownError,
 )
@@ -231,6 +232,17 @@ class Dealer:
             self._tables.require(table)
             raise HandNotFoundError(f"hand {hand!r} was never drawn here; Shuffle draws it")
         return record
+
+    def with_secrets(self, record: HandRecord) -> HandRecord:
+        """Return a recorded hand with its seeds, blinding and salt key, which prove its cards.
+
+        Raises:
+            LedgerError: it cannot be read, or its secrets were destroyed.
+        """
+        found = self._hands.find(record.draft.tenant, record.draft.hand, with_secrets=True)
+        if found is None:
+            raise InternalError(f"hand {record.draft.hand!r} was recorded and is not found")
+        return found
 
     # --- waiting -----------------------------------------------------------
 

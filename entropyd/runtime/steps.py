@@ -43,7 +43,7 @@ R = TypeVar("R")
 class HandFinder(Protocol):
     """What calls need of the ledger."""
 
-    def find(self, tenant: str, hand: str) -> HandRecord | None:
+    def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
         """See `Ledger.find`."""
         ...
 

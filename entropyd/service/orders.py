@@ -9,6 +9,7 @@ from entropyd.hands.binding import hand_binding
 from entropyd.hands.claim import claim_digest
 from entropyd.hands.rules import Rules, rules_hash, segments_needed
 from entropyd.runtime.orders import DrawOrder
+from entropyd.service.shuffle_proofs import refuse_card_proofs
 from entropyd.v1 import shuffle_service_pb2
 
 # 96,096 samples of a Quantis at 6 bits a byte, which the default reservoir holds twice, and 0.2 s
@@ -24,7 +25,10 @@ def order_of(request: shuffle_service_pb2.ShuffleRequest, tenant: str) -> DrawOr
     """
     wanted, key = request.deck, request.key
     rules, encoded, digest, seeds = _rules(
-        wanted.name or "standard52", wanted.decks or 1, tuple(wanted.removed)
+        wanted.name or "standard52",
+        wanted.decks or 1,
+        tuple(wanted.removed),
+        card_proofs=request.card_proofs,
     )
     binding = hand_binding(tenant, key.table, key.hand, digest)
     return DrawOrder(
@@ -62,6 +66,7 @@ def batch_orders(
     for place, request in enumerate(hands):
         field = f"hands[{place}]"
         try:
+            refuse_card_proofs(request)
             order = order_of(request, tenant)
         except RequestError as error:
             raise RequestError(
@@ -84,7 +89,10 @@ def batch_orders(
 
 # A room deals a handful of decks; errors are not cached, so a bad request stays an error.
 @lru_cache(maxsize=256)
-def _rules(name: str, decks: int, removed: tuple[int, ...]) -> tuple[Rules, bytes, bytes, int]:
-    rules = Rules(deck=Deck(name=name, decks=decks, removed=removed))
+def _rules(
+    name: str, decks: int, removed: tuple[int, ...], *, card_proofs: bool
+) -> tuple[Rules, bytes, bytes, int]:
+    deck = Deck(name=name, decks=decks, removed=removed)
+    rules = Rules(deck=deck, whole_deck_proof=not card_proofs)
     encoded = rules.encode()
     return rules, encoded, rules_hash(encoded), segments_needed(rules)

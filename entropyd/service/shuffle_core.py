@@ -23,6 +23,7 @@ from entropyd.runtime.orders import judge
 from entropyd.service.identity import Call, Role
 from entropyd.service.orders import batch_orders, check_count, order_of
 from entropyd.service.patience import Patience
+from entropyd.service.shuffle_proofs import has_card_proofs, proofs_fields
 from entropyd.service.shuffle_stream import ShuffleStream
 from entropyd.service.wire import batch_response, get_response, response
 from entropyd.v1 import shuffle_service_pb2
@@ -80,7 +81,9 @@ class ShuffleCore:
         call.identity.require(Role.DEAL_ALL)
         order = order_of(request, call.identity.tenant)
         dealt = await self._dealer.deal(order, answer_by_ns=self.patience.answer_by_ns(call))
-        return response(dealt)
+        if order.rules.whole_deck_proof:
+            return response(dealt)
+        return response(dealt) + proofs_fields(3, self._dealer.with_secrets(dealt.record))
 
     async def batch_shuffle(
         self, request: shuffle_service_pb2.BatchShuffleRequest, call: Call
@@ -142,4 +145,6 @@ class ShuffleCore:
                 at_ns=self._wall_ns(),
             )
         )
-        return get_response(record)
+        if not has_card_proofs(record):
+            return get_response(record)
+        return get_response(record) + proofs_fields(2, self._dealer.with_secrets(record))

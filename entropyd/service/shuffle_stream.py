@@ -16,6 +16,7 @@ from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.orders import Dealt, DrawOrder
 from entropyd.service.error_table import refusal
 from entropyd.service.orders import MAX_HANDS, check_count, order_of
+from entropyd.service.shuffle_proofs import refuse_card_proofs
 from entropyd.service.wire import hand_answer, stream_response
 from entropyd.v1 import shuffle_service_pb2, types_pb2
 
@@ -110,6 +111,7 @@ class ShuffleStream:
         orders = []
         for request in hands:
             try:
+                refuse_card_proofs(request)
                 orders.append(order_of(request, self._tenant))
             except RequestError as error:
                 self._tell(request.key, error)

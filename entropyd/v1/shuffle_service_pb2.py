@@ -26,7 +26,7 @@ from entropyd.v1 import types_pb2 as entropyd_dot_v1_dot_types__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!entropyd/v1/shuffle_service.proto\x12\x0b\x65ntropyd.v1\x1a\x17\x65ntropyd/v1/types.proto\x1a\x1egoogle/protobuf/duration.proto\"c\n\x0eShuffleRequest\x12!\n\x03key\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.HandKey\x12\x1f\n\x04\x64\x65\x63k\x18\x02 \x01(\x0b\x32\x11.entropyd.v1.Deck\x12\r\n\x05\x63laim\x18\x03 \x01(\x0c\"J\n\x0fShuffleResponse\x12%\n\x07shuffle\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.Shuffle\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"E\n\x11GetShuffleRequest\x12!\n\x03key\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.HandKey\x12\r\n\x05\x63laim\x18\x02 \x01(\x0c\";\n\x12GetShuffleResponse\x12%\n\x07shuffle\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.Shuffle\"A\n\x13\x42\x61tchShuffleRequest\x12*\n\x05hands\x18\x01 \x03(\x0b\x32\x1b.entropyd.v1.ShuffleRequest\"C\n\x14\x42\x61tchShuffleResponse\x12+\n\x05hands\x18\x01 \x03(\x0b\x32\x1c.entropyd.v1.ShuffleResponse\"C\n\x15StreamShufflesRequest\x12*\n\x05hands\x18\x01 \x03(\x0b\x32\x1b.entropyd.v1.ShuffleRequest\"B\n\x16StreamShufflesResponse\x12(\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x17.entropyd.v1.HandAnswer\"\x91\x01\n\nHandAnswer\x12!\n\x03key\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.HandKey\x12-\n\x05\x64\x65\x61lt\x18\x02 \x01(\x0b\x32\x1c.entropyd.v1.ShuffleResponseH\x00\x12\'\n\x07refusal\x18\x03 \x01(\x0b\x32\x14.entropyd.v1.RefusalH\x00\x42\x08\n\x06result\"\x84\x01\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\r\n\x05\x66ield\x18\x04 \x01(\t\x12\x0b\n\x03why\x18\x05 \x01(\t\x12.\n\x0bretry_after\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x94\x02\n\x07Shuffle\x12!\n\x03key\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.HandKey\x12\x1f\n\x04\x64\x65\x63k\x18\x02 \x01(\x0b\x32\x11.entropyd.v1.Deck\x12\r\n\x05\x63\x61rds\x18\x03 \x01(\x0c\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\r\n\x05items\x18\x05 \x01(\x0c\x12\x10\n\x08sequence\x18\x06 \x01(\x04\x12\x12\n\ncommitment\x18\x07 \x01(\x0c\x12\x11\n\tdeck_root\x18\x08 \x01(\x0c\x12\x11\n\topen_hash\x18\t \x01(\x0c\x12\r\n\x05rules\x18\n \x01(\t\x12+\n\nprovenance\x18\x0b \x01(\x0b\x32\x17.entropyd.v1.Provenance\x12\x11\n\tlog_index\x18\x0c \x01(\x04\x32\xd9\x02\n\x0eShuffleService\x12\x44\n\x07Shuffle\x12\x1b.entropyd.v1.ShuffleRequest\x1a\x1c.entropyd.v1.ShuffleResponse\x12M\n\nGetShuffle\x12\x1e.entropyd.v1.GetShuffleRequest\x1a\x1f.entropyd.v1.GetShuffleResponse\x12S\n\x0c\x42\x61tchShuffle\x12 .entropyd.v1.BatchShuffleRequest\x1a!.entropyd.v1.BatchShuffleResponse\x12]\n\x0eStreamShuffles\x12\".entropyd.v1.StreamShufflesRequest\x1a#.entropyd.v1.StreamShufflesResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!entropyd/v1/shuffle_service.proto\x12\x0b\x65ntropyd.v1\x1a\x17\x65ntropyd/v1/types.proto\x1a\x1egoogle/protobuf/duration.proto\"x\n\x0eShuffleRequest\x12!\n\x03key\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.HandKey\x12\x1f\n\x04\x64\x65\x63k\x18\x02 \x01(\x0b\x32\x11.entropyd.v1.Deck\x12\r\n\x05\x63laim\x18\x03 \x01(\x0c\x12\x13\n\x0b\x63\x61rd_proofs\x18\x04 \x01(\x08\"\'\n\tCardProof\x12\x0c\n\x04salt\x18\x01 \x01(\x0c\x12\x0c\n\x04path\x18\x02 \x03(\x0c\"r\n\x0fShuffleResponse\x12%\n\x07shuffle\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.Shuffle\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12&\n\x06proofs\x18\x03 \x03(\x0b\x32\x16.entropyd.v1.CardProof\"E\n\x11GetShuffleRequest\x12!\n\x03key\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.HandKey\x12\r\n\x05\x63laim\x18\x02 \x01(\x0c\"c\n\x12GetShuffleResponse\x12%\n\x07shuffle\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.Shuffle\x12&\n\x06proofs\x18\x02 \x03(\x0b\x32\x16.entropyd.v1.CardProof\"A\n\x13\x42\x61tchShuffleRequest\x12*\n\x05hands\x18\x01 \x03(\x0b\x32\x1b.entropyd.v1.ShuffleRequest\"C\n\x14\x42\x61tchShuffleResponse\x12+\n\x05hands\x18\x01 \x03(\x0b\x32\x1c.entropyd.v1.ShuffleResponse\"C\n\x15StreamShufflesRequest\x12*\n\x05hands\x18\x01 \x03(\x0b\x32\x1b.entropyd.v1.ShuffleRequest\"B\n\x16StreamShufflesResponse\x12(\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x17.entropyd.v1.HandAnswer\"\x91\x01\n\nHandAnswer\x12!\n\x03key\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.HandKey\x12-\n\x05\x64\x65\x61lt\x18\x02 \x01(\x0b\x32\x1c.entropyd.v1.ShuffleResponseH\x00\x12\'\n\x07refusal\x18\x03 \x01(\x0b\x32\x14.entropyd.v1.RefusalH\x00\x42\x08\n\x06result\"\x84\x01\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\r\n\x05\x66ield\x18\x04 \x01(\t\x12\x0b\n\x03why\x18\x05 \x01(\t\x12.\n\x0bretry_after\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x94\x02\n\x07Shuffle\x12!\n\x03key\x18\x01 \x01(\x0b\x32\x14.entropyd.v1.HandKey\x12\x1f\n\x04\x64\x65\x63k\x18\x02 \x01(\x0b\x32\x11.entropyd.v1.Deck\x12\r\n\x05\x63\x61rds\x18\x03 \x01(\x0c\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\r\n\x05items\x18\x05 \x01(\x0c\x12\x10\n\x08sequence\x18\x06 \x01(\x04\x12\x12\n\ncommitment\x18\x07 \x01(\x0c\x12\x11\n\tdeck_root\x18\x08 \x01(\x0c\x12\x11\n\topen_hash\x18\t \x01(\x0c\x12\r\n\x05rules\x18\n \x01(\t\x12+\n\nprovenance\x18\x0b \x01(\x0b\x32\x17.entropyd.v1.Provenance\x12\x11\n\tlog_index\x18\x0c \x01(\x04\x32\xd9\x02\n\x0eShuffleService\x12\x44\n\x07Shuffle\x12\x1b.entropyd.v1.ShuffleRequest\x1a\x1c.entropyd.v1.ShuffleResponse\x12M\n\nGetShuffle\x12\x1e.entropyd.v1.GetShuffleRequest\x1a\x1f.entropyd.v1.GetShuffleResponse\x12S\n\x0c\x42\x61tchShuffle\x12 .entropyd.v1.BatchShuffleRequest\x1a!.entropyd.v1.BatchShuffleResponse\x12]\n\x0eStreamShuffles\x12\".entropyd.v1.StreamShufflesRequest\x1a#.entropyd.v1.StreamShufflesResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,27 +34,29 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'entropyd.v1.shuffle_service
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_SHUFFLEREQUEST']._serialized_start=107
-  _globals['_SHUFFLEREQUEST']._serialized_end=206
-  _globals['_SHUFFLERESPONSE']._serialized_start=208
-  _globals['_SHUFFLERESPONSE']._serialized_end=282
-  _globals['_GETSHUFFLEREQUEST']._serialized_start=284
-  _globals['_GETSHUFFLEREQUEST']._serialized_end=353
-  _globals['_GETSHUFFLERESPONSE']._serialized_start=355
-  _globals['_GETSHUFFLERESPONSE']._serialized_end=414
-  _globals['_BATCHSHUFFLEREQUEST']._serialized_start=416
-  _globals['_BATCHSHUFFLEREQUEST']._serialized_end=481
-  _globals['_BATCHSHUFFLERESPONSE']._serialized_start=483
-  _globals['_BATCHSHUFFLERESPONSE']._serialized_end=550
-  _globals['_STREAMSHUFFLESREQUEST']._serialized_start=552
-  _globals['_STREAMSHUFFLESREQUEST']._serialized_end=619
-  _globals['_STREAMSHUFFLESRESPONSE']._serialized_start=621
-  _globals['_STREAMSHUFFLESRESPONSE']._serialized_end=687
-  _globals['_HANDANSWER']._serialized_start=690
-  _globals['_HANDANSWER']._serialized_end=835
-  _globals['_REFUSAL']._serialized_start=838
-  _globals['_REFUSAL']._serialized_end=970
-  _globals['_SHUFFLE']._serialized_start=973
-  _globals['_SHUFFLE']._serialized_end=1249
-  _globals['_SHUFFLESERVICE']._serialized_start=1252
-  _globals['_SHUFFLESERVICE']._serialized_end=1597
+  _globals['_SHUFFLEREQUEST']._serialized_end=227
+  _globals['_CARDPROOF']._serialized_start=229
+  _globals['_CARDPROOF']._serialized_end=268
+  _globals['_SHUFFLERESPONSE']._serialized_start=270
+  _globals['_SHUFFLERESPONSE']._serialized_end=384
+  _globals['_GETSHUFFLEREQUEST']._serialized_start=386
+  _globals['_GETSHUFFLEREQUEST']._serialized_end=455
+  _globals['_GETSHUFFLERESPONSE']._serialized_start=457
+  _globals['_GETSHUFFLERESPONSE']._serialized_end=556
+  _globals['_BATCHSHUFFLEREQUEST']._serialized_start=558
+  _globals['_BATCHSHUFFLEREQUEST']._serialized_end=623
+  _globals['_BATCHSHUFFLERESPONSE']._serialized_start=625
+  _globals['_BATCHSHUFFLERESPONSE']._serialized_end=692
+  _globals['_STREAMSHUFFLESREQUEST']._serialized_start=694
+  _globals['_STREAMSHUFFLESREQUEST']._serialized_end=761
+  _globals['_STREAMSHUFFLESRESPONSE']._serialized_start=763
+  _globals['_STREAMSHUFFLESRESPONSE']._serialized_end=829
+  _globals['_HANDANSWER']._serialized_start=832
+  _globals['_HANDANSWER']._serialized_end=977
+  _globals['_REFUSAL']._serialized_start=980
+  _globals['_REFUSAL']._serialized_end=1112
+  _globals['_SHUFFLE']._serialized_start=1115
+  _globals['_SHUFFLE']._serialized_end=1391
+  _globals['_SHUFFLESERVICE']._serialized_start=1394
+  _globals['_SHUFFLESERVICE']._serialized_end=1739
 # @@protoc_insertion_point(module_scope)
