@@ -10,7 +10,8 @@ import pytest
 from entropyd.client import Client, Deal
 from entropyd.errors import EntropydError, EntropyHoldError
 from entropyd.service.error_table import TABLE
-from tests.system.harness import Daemon, until
+from tests.system.custom import custom_daemon
+from tests.system.harness import Daemon, started, until
 
 GUIDE = Path(__file__).parents[2] / "docs" / "integration.md"
 TEXT = GUIDE.read_text("utf-8")
@@ -79,6 +80,53 @@ def test_the_loop_of_the_page_waits_out_a_hold(guide: dict[str, Any], dealing: D
         dealing.wait_until_dealing()
     assert "dealing waits: ENTROPY_HOLD" == told[0]
     assert (hand, hands + 1) == (deck.hand, dealing.status().hands)
+
+
+def test_the_loop_of_draws_waits_out_a_hold(guide: dict[str, Any], dealing: Daemon):
+    """As that of hands: the players are told why, and the same request draws when it can."""
+    told: list[str] = []
+
+    def tell_players(text: str) -> None:
+        told.append(text)
+        dealing.faults()
+
+    dealing.faults("F9")
+    try:
+        until("dealing is held", lambda: dealing.http("/readyz")[0] == 503)
+        draws, match = guide["draws"], guide["match"]
+        drawn = guide["until_drawn"](
+            lambda: draws.roll_dice(match, "throw-held", [(1, 6)]), tell_players
+        )
+    finally:
+        dealing.faults()
+        dealing.wait_until_dealing()
+    assert "drawing waits: ENTROPY_HOLD" == told[0]
+    assert drawn.result == draws.roll_dice(match, "throw-held", [(1, 6)]).result
+
+
+def test_a_refused_draw_leaves_the_loop(guide: dict[str, Any]):
+    """What the page's match drew as two dice is never three."""
+    with pytest.raises(guide["Refusal"], match="other parameters"):
+        guide["until_drawn"](lambda: guide["draws"].roll_dice(guide["match"], "throw-1", [(3, 6)]))
+
+
+def test_a_pair_that_had_its_rounds_is_revealed_by_the_daemon(home: Path):
+    """What the page says of automatic reveal: an open round is voided, and both say `expired`."""
+    daemon = custom_daemon(home, append="\n[fair]\nmax_rounds = 1\n")
+    with started(daemon), daemon.client() as dealer:
+        fair = dealer.fair()
+        pair = fair.open_pair("ann")
+        fair.set_client_seed("ann", "mine", server_hash=pair.server_hash)
+        fair.play_round("ann", "field", "mines", mines=3)
+        daemon.kill()
+        daemon.start()  # It looks at once, and every 30 s.
+        until("the daemon reveals it", lambda: 2 == fair.get_pair("ann").pair)
+        [revealed] = fair.list_pairs("ann")
+        voided = fair.get_round("ann", "field").round
+        assert [] == list(fair.present_pairs(overdue_only=True))
+    assert ("expired", ("field",)) == (revealed.reason, revealed.voided_rounds)
+    assert ("voided", "expired") == (voided.state, voided.void_reason)
+    assert pair.server_hash == revealed.server_hash
 
 
 def test_recovery_finds_what_a_crash_left(guide: dict[str, Any], dealing: Daemon):
