@@ -8,6 +8,7 @@ from pathlib import Path
 from bench import (
     closed_loop,
     decks,
+    draw_sizes,
     draws,
     health,
     kernels,
@@ -27,6 +28,7 @@ ROWS: dict[str, Callable[..., None]] = {
     "start": start.run,
     "closed": closed_loop.run,
     "decks": decks.run,
+    "draw-sizes": draw_sizes.run,
     "draws": draws.run,
     "many": many.run,
     "open": open_loop.run,
