@@ -347,7 +347,7 @@ class Metrics:
         self.users = UserMetrics(self.registry, vocabulary.tenants)
         self.games = GameMetrics(self.registry)
         self.hands = HandMetrics(self.registry)
-        self.log = LogMetrics(self.registry)
+        self.log = LogMetrics(self.registry, clock_ns)
         self._degraded = self._gauge("degraded", "1 while a source is missing or out of credit.")
         self._heartbeat = self._gauge(
             "loop_heartbeat_timestamp_seconds", "When the event loop last turned, Unix time."
