@@ -2,6 +2,7 @@
 
 import re
 import time
+from pathlib import Path
 
 import grpc
 import pytest
@@ -14,6 +15,7 @@ from tests.system.load import TABLE, Load
 from tests.system.wire import Wire, order
 
 EX_CONFIG = "78"
+KEYS = [f"/etc/entropyd/{name}.key" for name in ("at-rest", "receipts", "checkpoints")]
 # exec_codes of systemd: the credentials could not be set up.
 EXIT_CREDENTIALS = "243"
 # The unit asks for a watchdog of 20 s; that it works is seen with any limit.
@@ -125,29 +127,26 @@ def test_files_and_sockets_are_its_own(installed: Installed):
     installed.start_dealing()
     out = installed.machine.run(
         "stat", "-c", "%n %U:%G %a", "/var/lib/entropyd", "/var/lib/entropyd/ledger.sqlite3",
-        "/run/entropyd", SOCKET, "/etc/entropyd/at-rest.key",
+        "/run/entropyd", SOCKET, *KEYS,
     )  # fmt: skip
     assert [
         "/var/lib/entropyd entropyd:entropyd 700",
         "/var/lib/entropyd/ledger.sqlite3 entropyd:entropyd 600",
         "/run/entropyd entropyd:entropyd 711",
         f"{SOCKET} entropyd:entropyd 660",
-        "/etc/entropyd/at-rest.key root:root 600",
+        *(f"{key} root:root 600" for key in KEYS),
     ] == out.splitlines()
 
 
-def test_the_key_at_rest_reaches_the_daemon_alone(installed: Installed):
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_reaches_the_daemon_alone(installed: Installed, key: str):
     """A credential that it and root can read; the file itself it cannot read."""
     installed.start_dealing()
-    machine, credential = installed.machine, f"/run/credentials/{UNIT}/at-rest.key"
+    machine, credential = installed.machine, f"/run/credentials/{UNIT}/{Path(key).name}"
     assert "entropyd 400 32" == machine.run("stat", "-c", "%U %a %s", credential).strip()
-    same = machine.attempt("cmp", credential, "/etc/entropyd/at-rest.key")
+    same = machine.attempt("cmp", credential, key)
     assert same.returncode == 0
-    for user, path in [
-        ("nobody", credential),
-        ("nobody", "/etc/entropyd/at-rest.key"),
-        ("entropyd", "/etc/entropyd/at-rest.key"),
-    ]:
+    for user, path in [("nobody", credential), ("nobody", key), ("entropyd", key)]:
         denied = machine.attempt("runuser", "-u", user, "--", "cat", path)
         assert denied.returncode != 0, f"{user} read {path}"
         assert "Permission denied" in denied.stderr
@@ -327,7 +326,7 @@ def test_stop_drains_64_callers(installed: Installed):
 def test_upgrade_as_the_chapter_says(installed: Installed):
     """Configuration, key and hands stay; what was dealt before is answered afterwards."""
     installed.start_dealing()
-    kept = ("/etc/entropyd/at-rest.key", CONFIG)
+    kept = (*KEYS, CONFIG)
     before = [installed.machine.path(path).read_bytes() for path in kept]
     with installed.wire() as wire:
         drawn = wire.draw("t-upgrade", "before")

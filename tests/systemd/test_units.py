@@ -150,7 +150,13 @@ def test_every_hole_in_the_sandbox_gives_its_reason(unit, tmp_path):
         ("StateDirectory", ["entropyd"]),
         ("StateDirectoryMode", ["0700"]),
         ("RuntimeDirectory", ["entropyd"]),
-        ("LoadCredential", ["at-rest.key:/etc/entropyd/at-rest.key"]),
+        (
+            "LoadCredential",
+            [
+                f"{name}.key:/etc/entropyd/{name}.key"
+                for name in ("at-rest", "receipts", "checkpoints")
+            ],
+        ),
         ("UMask", ["0077"]),
         ("LimitCORE", ["0"]),
         ("LimitMEMLOCK", ["infinity"]),
@@ -173,10 +179,10 @@ def test_a_drain_fits_into_the_time_to_stop(unit):
     assert int(stop.removesuffix("s")) > 5
 
 
-def test_the_credential_is_the_one_that_the_example_asks_for(unit):
+def test_the_credentials_are_those_that_the_example_asks_for(unit):
     example = (ROOT / "docs" / "examples" / "entropyd.toml").read_text()
-    (credential,) = settings(unit)["LoadCredential"]
-    assert f'at_rest = "credential:{credential.split(":")[0]}"' in example
+    loaded = [credential.split(":")[0] for credential in settings(unit)["LoadCredential"]]
+    assert re.findall(r'= "credential:([^"]+)"', example) == loaded
 
 
 def test_the_sockets_of_the_example_are_in_the_runtime_directory(unit):
