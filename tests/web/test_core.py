@@ -164,7 +164,7 @@ def test_missing_and_unknown_members_are_refused():
         ('{"a":NaN}', "json"),
         ('{"a":9007199254740993}', "number"),
         ('{"a":-0}', "number"),
-        ('{"entropyd":"hand/v1"}', "kind"),
+        ('{"entropyd":"hand/v2"}', "kind"),
         ('{"entropyd":"constructor"}', "kind"),
         ('{"entropyd":"__proto__"}', "kind"),
         ('{"entropyd":1}', "type.text"),

@@ -3,7 +3,7 @@
 
 import { checkId, unhex } from './bytes.mjs';
 import { isObject } from './json.mjs';
-import { insist } from './refusal.mjs';
+import { Refusal, insist } from './refusal.mjs';
 
 const MOST_U64 = 2n ** 64n - 1n;
 
@@ -13,6 +13,15 @@ const isHex = (value, length) =>
 
 export const isDecimal = (value) =>
   isText(value) && /^(?:0|[1-9][0-9]{0,19})$/.test(value) && BigInt(value) <= MOST_U64;
+
+/** Hex is refused in capital letters like any other that is wrong, and its cause is named. */
+function asBytes(value, length, field) {
+  if (isHex(value, length)) return unhex(value);
+  const refusal = new Refusal('type.hex', field, 2 * length);
+  const inCapitals = isText(value) && isHex(value.toLowerCase(), length);
+  if (inCapitals) refusal.causes = [{ code: 'hex_case' }];
+  throw refusal;
+}
 
 /** One object of a file. Call `finish` when all of it was read. */
 export class Fields {
@@ -71,9 +80,7 @@ export class Fields {
   }
 
   bytes(name, length) {
-    const value = this.raw(name);
-    insist(isHex(value, length), 'type.hex', this.at(name), 2 * length);
-    return unhex(value);
+    return asBytes(this.raw(name), length, this.at(name));
   }
 
   list(name) {
@@ -83,10 +90,42 @@ export class Fields {
   }
 
   seeds(name) {
+    return this.hashes(name, 64);
+  }
+
+  /** A list of which each is so many bytes; a hash, unless it is said otherwise. */
+  hashes(name, length = 32) {
+    return this.list(name).map((value, i) => asBytes(value, length, `${this.at(name)}[${i}]`));
+  }
+
+  /** A list of byte strings of any length. */
+  blobs(name) {
+    return this.texts(name).map((value, i) =>
+      asBytes(value, Math.ceil(value.length / 2), `${this.at(name)}[${i}]`));
+  }
+
+  /** A list of whole numbers, 0 to `most`, that stand as JSON numbers. */
+  numbers(name, most) {
     return this.list(name).map((value, i) => {
-      insist(isHex(value, 64), 'type.hex', `${this.at(name)}[${i}]`, 128);
-      return unhex(value);
+      const fits = Number.isSafeInteger(value) && value >= 0 && value <= most;
+      insist(fits, 'type.number', `${this.at(name)}[${i}]`, `0 … ${most}`);
+      return value;
     });
+  }
+
+  /** The members of an object. */
+  object(name) {
+    return new Fields(this.raw(name), this.at(name));
+  }
+
+  /** Those of each object of a list. */
+  objects(name) {
+    return this.list(name).map((value, i) => new Fields(value, `${this.at(name)}[${i}]`));
+  }
+
+  /** What `read` makes of a member, or `none` where there is no such member. */
+  perhaps(name, none, read) {
+    return this.has(name) ? read(this, name) : none;
   }
 
   texts(name) {

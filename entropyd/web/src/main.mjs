@@ -61,7 +61,11 @@ async function textOf(files) {
   }
 }
 
-const checkFiles = (files) => run(async () => verifyText(await textOf(files), byId('kept').value));
+/** The report of a text, with what the reader has beside it. */
+const verifyGiven = (text) =>
+  verifyText(text, byId('kept').value, { keys: byId('keys').value, own: byId('own').value });
+
+const checkFiles = (files) => run(async () => verifyGiven(await textOf(files)));
 
 function wireFile() {
   byId('file').addEventListener('change', ({ target }) => {
@@ -71,7 +75,7 @@ function wireFile() {
   });
   byId('file-form').addEventListener('submit', (event) => {
     event.preventDefault();
-    run(() => verifyText(byId('text').value, byId('kept').value));
+    run(() => verifyGiven(byId('text').value));
   });
   document.addEventListener('dragover', (event) => event.preventDefault());
   document.addEventListener('drop', (event) => {

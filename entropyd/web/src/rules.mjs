@@ -180,7 +180,7 @@ const SEGMENT_BITS = 249; // section 7: no seed decides among more than 2^249 ou
 export const bitsOf = (k) => (k > 1 ? (BigInt(k) - 1n).toString(2).length : 0);
 
 /** The number of the first draw of each segment. */
-function segmentStarts({ draws, bound }) {
+export function segmentStarts({ draws, bound }) {
   const starts = [0];
   let sum = 0;
   for (let t = 0; t < draws; t += 1) {

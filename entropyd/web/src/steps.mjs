@@ -66,27 +66,42 @@ function formula(profile, { seed, clientSeed, nonce }) {
   return `HMAC-SHA-256(${seed}, LP("entropyd/round/v2") || ${bound})`;
 }
 
-function stepsOf(trace, make) {
+/** The steps of a Shuffle of n items, beside what is said of it. */
+export const shuffleSteps = (title, { trace, sampler, n }, said) => stepsOf(trace, () => [
+  ...said, blocks(trace), el('p', {}, t(`steps.${sampler}`)),
+  tries(trace, { masked: sampler === 'masked', means: meaningOfDraw({ swaps: { n } }) }),
+], title);
+
+function stepsOf(trace, make, title = t('steps')) {
   const counts = t('steps.counts', {
     draws: trace.bounds.length, tries: trace.values.length, rejected: trace.rejected,
     blocks: trace.blocks.length,
   });
-  return folded(`${t('steps')}: ${counts}`, make);
+  return folded(`${title}: ${counts}`, make);
 }
 
-const table = (caption, heads, body) =>
+export const table = (caption, heads, body) =>
   el('table', {}, el('caption', {}, caption),
     el('thead', {}, el('tr', {}, heads.map((head) => el('th', { scope: 'col' }, head)))), body);
 
-function blocks({ blocks: list }) {
+/** A table that shows its rows a page at a time; `cells` makes those of row i, the first its name. */
+export function longTable(caption, heads, count, cells, step = 100) {
   const body = el('tbody');
   const row = (i) => {
-    const { segment, number, bytes } = list[i];
-    const name = segment === null ? `${number}` : `${segment} / ${number}`;
-    return el('tr', {}, el('th', { scope: 'row' }, name), el('td', {}, code(hex(bytes))));
+    const [name, ...others] = cells(i);
+    return el('tr', {}, el('th', { scope: 'row' }, name), others.map((cell) => el('td', {}, cell)));
   };
-  const [, tail] = paged(body, list.length, row, { ...says, step: 20 });
-  return el('div', {}, table(t('steps.blocks'), [t('steps.block'), t('steps.bytes')], body), tail);
+  const [, tail] = paged(body, count, row, { ...says, step });
+  return el('div', {}, table(caption, heads, body), tail);
+}
+
+function blocks({ blocks: list }) {
+  const cells = (i) => {
+    const { segment, number, bytes } = list[i];
+    return [segment === null ? `${number}` : `${segment} / ${number}`, code(hex(bytes))];
+  };
+  const heads = [t('steps.block'), t('steps.bytes')];
+  return longTable(t('steps.blocks'), heads, list.length, cells, 20);
 }
 
 /** A row for each try; a draw below 1 takes none and has none. */

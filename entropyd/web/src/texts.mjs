@@ -1,11 +1,15 @@
 // All texts in one table, and the language in force.
 
+import { HAND_TEXTS } from './texts_hand.mjs';
 import { PAGE_TEXTS } from './texts_page.mjs';
 import { REFUSAL_TEXTS } from './texts_refusal.mjs';
 import { REPORT_TEXTS } from './texts_report.mjs';
+import { WHY_TEXTS } from './texts_why.mjs';
 
 export const LANGUAGES = ['en', 'pl', 'uk'];
-export const TEXTS = { ...PAGE_TEXTS, ...REPORT_TEXTS, ...REFUSAL_TEXTS };
+export const TEXTS = {
+  ...PAGE_TEXTS, ...REPORT_TEXTS, ...HAND_TEXTS, ...WHY_TEXTS, ...REFUSAL_TEXTS,
+};
 
 let language = 0;
 

@@ -1,7 +1,7 @@
 // What the page itself says: [English, Polish, Ukrainian] for each key.
 
 export const PAGE_TEXTS = {
-  'title': ['Check a draw or a round', 'Sprawdź losowanie lub rundę', 'Перевірте розіграш або раунд'],
+  'title': ['Check a draw, a hand or a round', 'Sprawdź losowanie, rozdanie lub rundę', 'Перевірте розіграш, роздачу або раунд'],
   'skip': ['Skip to the check', 'Przejdź do sprawdzania', 'Перейти до перевірки'],
   'language': ['Language', 'Język', 'Мова'],
   'intro': [
@@ -21,17 +21,17 @@ export const PAGE_TEXTS = {
   ],
   'file.title': ['A file', 'Plik', 'Файл'],
   'file.help': [
-    'A draw, a match, a raffle or a round, as the site gave it to you: choose the file, drop it anywhere on this page, or paste its text.',
-    'Losowanie, rozgrywka, loteria lub runda w postaci otrzymanej od serwisu: wybierz plik, upuść go w dowolnym miejscu strony albo wklej jego treść.',
-    'Розіграш, матч, лотерея або раунд у тому вигляді, як їх дав сайт: виберіть файл, перетягніть його будь-куди на сторінку або вставте його текст.',
+    'A draw, a match, a raffle, a round, a hand or a range of a log, as the site gave it to you, or a receipt: choose the file, drop it anywhere on this page, or paste its text.',
+    'Losowanie, rozgrywka, loteria, runda, rozdanie lub fragment dziennika w postaci otrzymanej od serwisu albo pokwitowanie: wybierz plik, upuść go w dowolnym miejscu strony albo wklej jego treść.',
+    'Розіграш, матч, лотерея, раунд, роздача або частина журналу в тому вигляді, як їх дав сайт, чи квитанція: виберіть файл, перетягніть його будь-куди на сторінку або вставте його текст.',
   ],
   'file.choose': ['Choose a file', 'Wybierz plik', 'Вибрати файл'],
   'file.paste': ['Or paste its text', 'Albo wklej jego treść', 'Або вставте його текст'],
   'file.kept': ['A hash you kept from before (optional)', 'Skrót zachowany wcześniej (opcjonalnie)', 'Хеш, який ви зберегли раніше (необовʼязково)'],
   'file.kept.help': [
-    'The commitment, entries hash or server hash that you were shown before the result. Without it the page can only say whether the file agrees with itself.',
-    'Zobowiązanie, skrót listy zgłoszeń lub skrót ziarna serwera pokazany Ci przed wynikiem. Bez niego strona może tylko stwierdzić, czy plik jest zgodny sam ze sobą.',
-    'Зобовʼязання, хеш списку учасників або хеш зерна сервера, який вам показали до результату. Без нього сторінка може сказати лише, чи файл узгоджений сам із собою.',
+    'The commitment, open hash, entries hash or server hash that you were shown before the result. Without it the page can only say whether the file agrees with itself.',
+    'Zobowiązanie, skrót otwarcia, skrót listy zgłoszeń lub skrót ziarna serwera pokazany Ci przed wynikiem. Bez niego strona może tylko stwierdzić, czy plik jest zgodny sam ze sobą.',
+    'Зобовʼязання, хеш відкриття, хеш списку учасників або хеш зерна сервера, який вам показали до результату. Без нього сторінка може сказати лише, чи файл узгоджений сам із собою.',
   ],
   'check': ['Check', 'Sprawdź', 'Перевірити'],
   'round.title': ['A round, typed by hand', 'Runda wpisana ręcznie', 'Раунд, введений вручну'],

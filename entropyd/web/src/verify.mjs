@@ -1,5 +1,5 @@
 // A file of a verifier, from its text to a report: what was compared, what was not, and why it may
-// differ. Spec: docs/protocol.md, 16.8, 17.3, 18.6 and "Files".
+// differ. Spec: docs/protocol.md, 16.8, 17.3, 18.6, 20.7, 21.9 and 22.
 //
 // A report says `match` only where at least one comparison was made and all of them agree.
 
@@ -8,8 +8,12 @@ import { explainDraw } from './causes_draw.mjs';
 import { explainRound } from './causes_round.mjs';
 import { checkDraw, compared, comparedLists, readDraw, readLabels } from './draw.mjs';
 import { Fields, isDecimal } from './fields.mjs';
+import { verifyHand } from './hand.mjs';
 import { parseObject } from './json.mjs';
+import { verifyLog } from './log_file.mjs';
+import { isNote, verifyNote } from './lone_note.mjs';
 import { checkSeries } from './match.mjs';
+import { readGivenKeys } from './note.mjs';
 import { isClientSeed, isServerSeed, serverHash } from './pair.mjs';
 import { checkEntries, entriesHash } from './raffle.mjs';
 import { insist } from './refusal.mjs';
@@ -21,15 +25,24 @@ const MOST_STEPS = 1_000_000;
 // The longest outcome, a cascade to its bound, has some 20,000 characters.
 const MOST_OUTCOME = 2 ** 16;
 
-/** The report of a file. `kept` is a hash that the reader had from before, or the empty text. */
-export async function verifyText(text, kept = '') {
-  const fields = new Fields(parseObject(text));
-  const kind = fields.text('entropyd');
-  const verify = VERIFIERS[kind];
-  insist(Object.hasOwn(VERIFIERS, kind), 'kind', kind.slice(0, 40));
-  const report = await verify(fields);
+/**
+ * The report of a file, or of a signed note. What the reader has beside it may be empty: `kept`, a
+ * hash from before; `keys`, those that he trusts, one a line; `own`, what he contributed to a hand.
+ */
+export async function verifyText(text, kept = '', { keys = '', own = '' } = {}) {
+  const given = await readGivenKeys(keys);
+  const report = isNote(text)
+    ? await verifyNote(text, { given })
+    : await verifyFile(new Fields(parseObject(text)), { given, own });
+  insist(own === '' || report.hand !== undefined, 'own.kind');
   if (kept !== '') report.checks.push(keptAmong(kept, report.published));
-  return { ...report, kind, verdict: verdictOf(report) };
+  return { ...report, verdict: verdictOf(report) };
+}
+
+async function verifyFile(fields, options) {
+  const kind = fields.text('entropyd');
+  insist(Object.hasOwn(VERIFIERS, kind), 'kind', kind.slice(0, 40));
+  return { ...(await VERIFIERS[kind](fields, options)), kind };
 }
 
 /** A hash that somebody kept must be one of those that the file's checks were made against. */
@@ -214,6 +227,8 @@ const VERIFIERS = {
   'match/v1': verifyMatch,
   'raffle/v1': verifyRaffle,
   'round/v1': verifyRoundFile,
+  'hand/v1': verifyHand,
+  'log/v1': verifyLog,
 };
 
 /** A typed round: the same, from a form. Verdict `computed` where nothing was there to compare. */

@@ -4,6 +4,8 @@ import { byId, el, paged } from './dom.mjs';
 import { drawOutcome, roundOutcome } from './outcome.mjs';
 import { code, drawSteps, roundSteps, says } from './steps.mjs';
 import { t } from './texts.mjs';
+import { handParts } from './view_hand.mjs';
+import { logParts, noteParts } from './view_log.mjs';
 
 const MARKS = { match: '✓', mismatch: '✗', computed: '=', refused: '!', failed: '!' };
 
@@ -31,18 +33,35 @@ export function showNothing() {
 }
 
 export function showReport(report) {
-  showVerdict(report.verdict, `${t(`kind.${report.kind}`)}. ${t(`said.${report.verdict}`)}`);
+  showVerdict(report.verdict, `${t(`kind.${report.kind}`)}. ${t(saidOf(report))}`);
   const { checks, round, causes } = report;
   byId('report').replaceChildren(
     ...section(causes, checks),
+    ...(report.stopped ? [el('p', {}, t('stopped'))] : []),
+    ...signedParts(report),
     ...(round === undefined ? [] : [
       el('h3', {}, t('outcome')), ...roundOutcome(round), roundSteps(round),
     ]),
     ...(report.parts === undefined ? [] : partsOf(report.parts)),
     el('h3', {}, t('limits')),
-    el('ul', {}, report.limits.map((limit) => el('li', {}, t(`limit.${limit}`)))),
+    el('ul', {}, report.limits.map((limit) => el('li', {}, limitText(limit)))),
   );
 }
+
+/** What a verdict means; of signatures also who vouches for their keys. */
+function saidOf({ verdict, trusted }) {
+  if (trusted === undefined || verdict !== 'match') return `said.${verdict}`;
+  return trusted ? 'said.match.given' : 'said.match.named';
+}
+
+function signedParts({ hand, log, note }) {
+  if (hand !== undefined) return handParts(hand);
+  if (log !== undefined) return logParts(log);
+  return note === undefined ? [] : noteParts(note);
+}
+
+const limitText = (limit) =>
+  (typeof limit === 'string' ? t(`limit.${limit}`) : t(`limit.${limit.code}`, limit));
 
 export function showRefusal(refusal) {
   showVerdict('refused', refusalText(refusal));
@@ -66,8 +85,8 @@ function section(causes, checks) {
 
 function causeList(causes) {
   if (causes.length === 0) return [];
-  const text = ({ code: name, and, chance }) => {
-    const cause = t(`cause.${name}`);
+  const text = ({ code: name, and, chance, ...values }) => {
+    const cause = t(`cause.${name}`, values);
     return [and ? t('cause.and', { cause }) : cause, ...(chance ? [` ${t('cause.chance')}`] : [])];
   };
   return [
@@ -78,7 +97,7 @@ function causeList(causes) {
 
 const checkList = (checks) => el('ul', { class: 'checks' }, checks.map(oneCheck));
 
-function oneCheck({ id, name, ok, shown, computed, note, at }) {
+function oneCheck({ id, name, ok, shown, computed, note, at, why, field }) {
   const values = ok
     ? [valueOf('', shown)]
     : [valueOf(t('shown'), shown), valueOf(t('computed'), computed)];
@@ -86,8 +105,12 @@ function oneCheck({ id, name, ok, shown, computed, note, at }) {
     el('p', {}, el('span', { class: 'mark', 'aria-hidden': 'true' }, ok ? '✓' : '✗'),
       ` ${t(`check.${id}`, { name })}: `, el('strong', {}, t(ok ? 'ok' : 'bad')),
       ok || at === undefined || at === null ? '' : `, ${t('from_place', { at: at + 1 })}`),
+    ok || why === undefined ? null : el('p', {}, whyText(why, field)),
     ...values, note === undefined ? null : el('p', {}, t(`note.${note}`)));
 }
+
+const whyText = (why, field) =>
+  (field ? `${t(`why.${why}`)} ${t('refusal.at', { field })}` : t(`why.${why}`));
 
 function valueOf(label, value) {
   if (value === '') return null;
