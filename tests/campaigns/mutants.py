@@ -9,6 +9,7 @@ those that this design must never make; each of the others would be as quiet.
 import sys
 from textwrap import shorten
 
+from tests.campaigns.mutants_draws import DRAWS
 from tests.campaigns.mutation import Edit, Mutant, Tree, copied_tree
 
 UNIT = "tests/unit"
@@ -493,7 +494,7 @@ FURTHER = (
     ),
 )
 
-MUTANTS = TEN + FURTHER
+MUTANTS = TEN + FURTHER + DRAWS
 
 
 def main() -> int:
