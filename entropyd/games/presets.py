@@ -3,8 +3,9 @@
 A preset never changes, because rules name it: another set takes another name.
 The letters are those of the game's editions in these languages, as listed at
 https://en.wikipedia.org/wiki/Scrabble_letter_distributions and, for the Polish
-one, at https://scrabble123.pl/slownik-scrabble. Dominoes are the 28 pairs of
-0 to 6.
+one, at https://scrabble123.pl/slownik-scrabble; the Ukrainian ones were compared
+with another program's copy of that list and with no box (docs/protocol.md says
+which). Dominoes are the 28 pairs of 0 to 6.
 
 Spec: docs/protocol.md, "Presets".
 """
