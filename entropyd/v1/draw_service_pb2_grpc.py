@@ -163,7 +163,7 @@ class DrawServiceServicer:
         of two equal tiles came is told to nobody.
 
         Errors also: FAILED_PRECONDITION with reason WRONG_STATE (the bag holds fewer tiles than are asked
-        for, has other contents, or did not give what is to be returned).
+        for, has other contents, or did not give what is to be returned; or it would be the match's 17th).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -74,7 +74,7 @@ class DrawServiceStub:
     of two equal tiles came is told to nobody.
 
     Errors also: FAILED_PRECONDITION with reason WRONG_STATE (the bag holds fewer tiles than are asked
-    for, has other contents, or did not give what is to be returned).
+    for, has other contents, or did not give what is to be returned; or it would be the match's 17th).
     """
     ListDraws: _grpc.UnaryUnaryMultiCallable[_draw_service_pb2.ListDrawsRequest, _draw_service_pb2.ListDrawsResponse]
     """ListDraws tells what was drawn in a match, without what came of it. Never draws.
@@ -136,7 +136,7 @@ class DrawServiceAsyncStub(DrawServiceStub):
     of two equal tiles came is told to nobody.
 
     Errors also: FAILED_PRECONDITION with reason WRONG_STATE (the bag holds fewer tiles than are asked
-    for, has other contents, or did not give what is to be returned).
+    for, has other contents, or did not give what is to be returned; or it would be the match's 17th).
     """
     ListDraws: _aio.UnaryUnaryMultiCallable[_draw_service_pb2.ListDrawsRequest, _draw_service_pb2.ListDrawsResponse]  # type: ignore[assignment]
     """ListDraws tells what was drawn in a match, without what came of it. Never draws.
@@ -225,7 +225,7 @@ class DrawServiceServicer(metaclass=_abc_1.ABCMeta):
         of two equal tiles came is told to nobody.
 
         Errors also: FAILED_PRECONDITION with reason WRONG_STATE (the bag holds fewer tiles than are asked
-        for, has other contents, or did not give what is to be returned).
+        for, has other contents, or did not give what is to be returned; or it would be the match's 17th).
         """
 
     @_abc_1.abstractmethod
