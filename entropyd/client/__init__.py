@@ -11,14 +11,18 @@ with Client("unix:/run/entropyd/poker.sock", claim_key_file="claim.key") as deal
 
 from entropyd.client.aio_draws import AsyncDraws, AsyncRaffles
 from entropyd.client.aio_fair import AsyncFair
+from entropyd.client.aio_hands import AsyncHands
 from entropyd.client.claims import ClaimKey
 from entropyd.client.client import AsyncClient, Client
 from entropyd.client.connection import Tls
 from entropyd.client.deal import Deal, HandAnswer, Refusal, SourceUse
+from entropyd.client.dealt import Closed, Contributed, Dealt, DealtCard, Hand, Revealed, SeatOutcome
 from entropyd.client.draw_requests import Large, SamplerName
 from entropyd.client.drawn import Drawn, Match, OpenedRaffle, Opening, Raffle, ReplayedDraw
 from entropyd.client.draws import Draws, Raffles
 from entropyd.client.fair import Fair
+from entropyd.client.hand_requests import Contributions, HandAsk, SeatContribution
+from entropyd.client.hands import Hands
 from entropyd.client.log import Consistency, Inclusion, Log, LogHead, SignedReceipt
 from entropyd.client.rounds import OpenedRound, Pair, RevealedPair, Round
 from entropyd.client.service_config import CHANNEL_OPTIONS, SERVICE_CONFIG, SERVICE_CONFIG_JSON
@@ -30,15 +34,24 @@ __all__ = [
     "AsyncClient",
     "AsyncDraws",
     "AsyncFair",
+    "AsyncHands",
     "AsyncRaffles",
     "ClaimKey",
     "Client",
+    "Closed",
     "Consistency",
+    "Contributed",
+    "Contributions",
     "Deal",
+    "Dealt",
+    "DealtCard",
     "Drawn",
     "Draws",
     "Fair",
+    "Hand",
     "HandAnswer",
+    "HandAsk",
+    "Hands",
     "Inclusion",
     "Large",
     "Log",
@@ -52,9 +65,12 @@ __all__ = [
     "Raffles",
     "Refusal",
     "ReplayedDraw",
+    "Revealed",
     "RevealedPair",
     "Round",
     "SamplerName",
+    "SeatContribution",
+    "SeatOutcome",
     "SignedReceipt",
     "SourceUse",
     "Tls",

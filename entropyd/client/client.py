@@ -9,12 +9,15 @@ import grpc
 
 from entropyd.client.aio_draws import AsyncDraws, AsyncRaffles
 from entropyd.client.aio_fair import AsyncFair
+from entropyd.client.aio_hands import AsyncHands
 from entropyd.client.claims import ClaimKey
 from entropyd.client.connection import Tls, open_aio_channel, open_channel, token_metadata
 from entropyd.client.deal import Deal, HandAnswer, Refusal
 from entropyd.client.draw_requests import DrawRequests, Large, SamplerName
 from entropyd.client.draws import Draws, Raffles
 from entropyd.client.fair import Fair
+from entropyd.client.hand_requests import HandRequests
+from entropyd.client.hands import Hands
 from entropyd.client.log import Log
 from entropyd.client.requests import Event, Hand, Requests
 from entropyd.client.service_config import DEFAULT_TIMEOUT_S
@@ -101,6 +104,11 @@ class Client:
             timeout_s: when each call gives up, in all, seconds.
         """
         return Fair(self._channel, self._metadata, timeout_s)
+
+    def hands(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Hands:
+        """Return the calls of hands that are dealt card by card; timeout as of `fair`."""
+        requests = HandRequests(self._requests.claim_key)
+        return Hands(self._channel, requests, self._metadata, timeout_s)
 
     def log(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Log:
         """Return the calls of the log: receipts, checkpoints and proofs; timeout as of `fair`."""
@@ -321,6 +329,11 @@ class AsyncClient:
     def fair(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> AsyncFair:
         """Return the calls of seed pairs and their rounds; see `Client.fair`."""
         return AsyncFair(self._channel, self._metadata, timeout_s)
+
+    def hands(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> AsyncHands:
+        """Return the calls of hands that are dealt card by card; see `Client.hands`."""
+        requests = HandRequests(self._requests.claim_key)
+        return AsyncHands(self._channel, requests, self._metadata, timeout_s)
 
     async def shuffle(
         self,

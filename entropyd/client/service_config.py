@@ -43,6 +43,8 @@ SERVICE_CONFIG: dict[str, object] = {
         _method_config("entropyd.v1.DrawService"),
         _method_config("entropyd.v1.RaffleService"),
         _method_config("entropyd.v1.FairService"),
+        _method_config("entropyd.v1.HandService"),
+        _method_config("entropyd.v1.LedgerService"),
     ],
     # Half of the calls failing stops retries altogether: a client never doubles a storm.
     "retryThrottling": {"maxTokens": 20, "tokenRatio": 0.5},

@@ -42,6 +42,8 @@ from entropyd.v1 import (
     draw_service_pb2,
     entropy_service_pb2,
     fair_service_pb2,
+    hand_service_pb2,
+    ledger_service_pb2,
     raffle_service_pb2,
     shuffle_service_pb2,
     types_pb2,
@@ -388,6 +390,8 @@ def test_the_service_config_covers_every_service_and_retries_unavailable_only():
             draw_service_pb2.DESCRIPTOR,
             raffle_service_pb2.DESCRIPTOR,
             fair_service_pb2.DESCRIPTOR,
+            hand_service_pb2.DESCRIPTOR,
+            ledger_service_pb2.DESCRIPTOR,
         )
         for service in file.services_by_name.values()
     }
