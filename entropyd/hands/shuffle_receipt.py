@@ -54,7 +54,7 @@ def whole_deck_receipt(
     """
     drawn, dealt = _by_rules(rules)
     gate = _gate(sources.policy)
-    lines = "".join([_source(line) for line in sources.lines])
+    lines = _sources(sources.lines)
     end = f"degraded: yes\n{_time(ms)}" if sources.degraded else _time(ms)
 
     def text(index: int, sequence: int, open_hash: bytes) -> bytes:
@@ -80,6 +80,12 @@ def _by_rules(rules: bytes) -> tuple[str, str]:
 @lru_cache(maxsize=16)
 def _gate(policy: str) -> str:
     return f"policy: {_POLICY.encode('policy', policy)}\n"
+
+
+# Hands of one moment have samples of the same blocks, and most often of one millisecond.
+@lru_cache(maxsize=256)
+def _sources(lines: tuple[SourceLine, ...]) -> str:
+    return "".join([_source(line) for line in lines])
 
 
 def _source(line: SourceLine) -> str:
