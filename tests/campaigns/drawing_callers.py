@@ -28,7 +28,7 @@ TURNS_EACH = 7
 ENTRIES = tuple(f"ticket {number}" for number in range(20))
 ROUNDS_OF_A_PAIR = 12
 # Rounds need no entropy: without a pause there would be little else.
-PAUSE_S = 0.02
+PAUSE_S = 0.1
 
 DrawStub = draw_service_pb2_grpc.DrawServiceStub
 RaffleStub = raffle_service_pb2_grpc.RaffleServiceStub
@@ -81,6 +81,11 @@ class DrawingCallers:
         """Let every caller get what it wants now, and nothing more."""
         self._finishing = True
         await asyncio.gather(*self._tasks)
+
+    def leave(self) -> None:
+        """Want nothing any more, answered or not."""
+        for task in self._tasks:
+            task.cancel()
 
     async def close(self) -> None:
         """Give up the connection."""

@@ -39,10 +39,12 @@ from tests.campaigns.phased_daemon import (
 )
 
 TENANT = "acme"
+# Bytes a second: 62 seeds, so that callers wait although the reservoir fills while they may not.
+RATE = 6_000
 # Of 32 callers 8 want rounds, which need no entropy, and others wait for their turn at a bag. A
 # commit holds few of these things: the point is passed often before a kill, so that there are many.
 MOST = MappingProxyType(
-    {WAITING: 8, BEFORE_COMMIT: 60, IN_COMMIT: 60, AFTER_COMMIT: 60, BEFORE_ANSWER: 120}
+    {WAITING: 5, BEFORE_COMMIT: 60, IN_COMMIT: 60, AFTER_COMMIT: 60, BEFORE_ANSWER: 120}
 )
 
 
@@ -99,12 +101,16 @@ class Tally:
 
 
 class DrawCampaign(Lives):
-    """The lives of a daemon that draws."""
+    """The lives of a daemon that draws.
+
+    Attributes:
+        drawing: its callers.
+    """
 
     def __init__(self, home: Path, *alterations: str) -> None:
-        super().__init__(home, alterations)
-        self._drawing = self.callers = DrawingCallers(self.daemon.target)
-        self._book = self._drawing.book
+        super().__init__(home, alterations, rate=RATE)
+        self.drawing = self.callers = DrawingCallers(self.daemon.target)
+        self._book = self.drawing.book
         self._judge = Judge(self.daemon.target, self._book)
         self._tally = Tally(self._judge)
         self._latest: list[str] = []
@@ -130,11 +136,11 @@ class DrawCampaign(Lives):
     async def look_back(self) -> None:
         """Ask again for what the life before answered, and read everything back."""
         again = [self._book.answered[name] for name in self._latest]
-        await self._judge.look(self._drawing.players, again)
+        await self._judge.look(self.drawing.players, again)
 
     async def judge(self) -> None:
         """Ask again for everything, and read everything back."""
-        await self._judge.look(self._drawing.players, self._book.answered.values())
+        await self._judge.look(self.drawing.players, self._book.answered.values())
 
     def _redrawn(self) -> int:
         """Return how many raffles have other steps than one sealing and one draw."""

@@ -28,8 +28,8 @@ from tests.campaigns.phased_daemon import (
 )
 from tests.system.harness import Daemon
 
-# 125 seeds of 96 samples a second: the callers want many times as many.
-DEVICE = ", rate = 12000"
+# Bytes a second: 125 seeds of 96 samples, of which 64 callers of hands want many times as many.
+RATE = 12_000
 QUICK = "first_assessment_samples = 1024"
 PATIENCE_S = 30.0
 
@@ -133,16 +133,17 @@ class Lives:
 
     callers: Callers
 
-    def __init__(self, home: Path, alterations: Sequence[str] = ()) -> None:
+    def __init__(self, home: Path, alterations: Sequence[str] = (), *, rate: int = RATE) -> None:
         """Prepare them.
 
         Args:
             home: the daemon's.
             alterations: of the daemon; see `altered_daemon`.
+            rate: of the emulated device, bytes a second.
         """
         self._home = home
         self._alterations = alterations
-        self.daemon = Daemon(home, options=DEVICE, source_extra=QUICK)
+        self.daemon = Daemon(home, options=f", rate = {rate}", source_extra=QUICK)
         self._lives = 0
 
     def count(self, plan: Plan, phases: Mapping[str, Phase]) -> None:

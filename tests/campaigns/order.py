@@ -3,7 +3,8 @@
 For each hand four things are looked up in a trace, and a hand for which one of
 them is missing counts as a breach like a hand for which their order is wrong:
 
-    row     the first frame of the write-ahead log that holds the hand's open hash
+    row     the first frame of the write-ahead log that holds the hand's open hash, or what else
+            marks the row of something that is no hand
     commit  the first frame, that one or a later one, that ends a transaction
     sync    the first fsync or fdatasync of the log that began after that frame was written
     answer  the first data to anywhere but the state directory that holds anything of the
@@ -70,9 +71,13 @@ class Way:
 
 def breaches(calls: Sequence[Call], deals: Mapping[str, Deal], state: Path) -> dict[str, str]:
     """Return what is wrong, by hand. Empty means that promise 2 was kept."""
-    ways = follow(calls, deals, state)
-    found = {hand: way.breach() for hand, way in ways.items()}
-    return {hand: breach for hand, breach in found.items() if breach is not None}
+    return broken(follow(calls, deals, state))
+
+
+def broken(ways: Mapping[str, Way]) -> dict[str, str]:
+    """Return what is wrong with ways, by name."""
+    found = {name: way.breach() for name, way in ways.items()}
+    return {name: breach for name, breach in found.items() if breach is not None}
 
 
 def follow(calls: Sequence[Call], deals: Mapping[str, Deal], state: Path) -> dict[str, Way]:
@@ -83,6 +88,25 @@ def follow(calls: Sequence[Call], deals: Mapping[str, Deal], state: Path) -> dic
         deals: what the callers were answered, by hand.
         state: the state directory.
     """
+    wanted = {hand: Marks(deal.open_hash, marks(deal)) for hand, deal in deals.items()}
+    return ways(calls, wanted, state)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What something is known by.
+
+    Attributes:
+        row: what stands in the clear in its row, and in no other before it.
+        answer: what can only come from its answer; one of them is enough.
+    """
+
+    row: bytes
+    answer: Sequence[bytes]
+
+
+def ways(calls: Sequence[Call], wanted: Mapping[str, Marks], state: Path) -> dict[str, Way]:
+    """Return the way of everything that is wanted, by its name; arguments as of `follow`."""
     surprises = {call.name for call in calls if call.name in SURPRISES and call.result != -1}
     assert not surprises, f"the trace has calls that may hide an effect: {surprises}"
     log = [call for call in calls if call.path == str(state / LOG_NAME)]
@@ -90,8 +114,8 @@ def follow(calls: Sequence[Call], deals: Mapping[str, Deal], state: Path) -> dic
     syncs = [call for call in log if call.name in SYNCS and call.result == 0]
     sent = _Sent(calls, state)
     return {
-        hand: _way(frames, syncs, deal.open_hash, sent.first(marks(deal)))
-        for hand, deal in deals.items()
+        name: _way(frames, syncs, marks.row, sent.first(marks.answer))
+        for name, marks in wanted.items()
     }
 
 
@@ -103,9 +127,9 @@ def marks(deal: Deal) -> tuple[bytes, ...]:
 
 
 def _way(
-    frames: Sequence[Frame], syncs: Sequence[Call], open_hash: bytes, answer: Call | None
+    frames: Sequence[Frame], syncs: Sequence[Call], row_mark: bytes, answer: Call | None
 ) -> Way:
-    held = [at for at, frame in enumerate(frames) if open_hash in frame.page.data]
+    held = [at for at, frame in enumerate(frames) if row_mark in frame.page.data]
     if not held:
         return Way(None, None, None, answer)
     row = frames[held[0]]
