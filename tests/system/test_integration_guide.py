@@ -17,7 +17,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "integration.md"
 TEXT = GUIDE.read_text("utf-8")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What the page calls them, and what they are here.
-TARGET = "unix:/run/entropyd/poker.sock"
+SOCKETS = "unix:/run/entropyd/"
 KEY_DIRECTORY = "/var/lib/poker/"
 
 
@@ -25,7 +25,10 @@ def blocks(daemon: Daemon) -> list[tuple[int, str]]:
     """Line number and code of every block, with this daemon's places."""
     found = [(TEXT.count("\n", 0, each.start(1)), each[1]) for each in BLOCK.finditer(TEXT)]
     return [
-        (line, code.replace(TARGET, daemon.target).replace(KEY_DIRECTORY, f"{daemon.home}/"))
+        (
+            line,
+            code.replace(SOCKETS, f"unix:{daemon.home}/").replace(KEY_DIRECTORY, f"{daemon.home}/"),
+        )
         for line, code in found
     ]
 
@@ -44,6 +47,7 @@ def guide(dealing: Daemon):
     names = run(dealing)
     yield names
     names["dealer"].close()
+    names["tables"].close()
 
 
 def test_every_block_runs_and_its_assertions_hold(guide: dict[str, Any]):
@@ -54,6 +58,7 @@ def test_every_block_runs_and_its_assertions_hold(guide: dict[str, Any]):
     assert 1 < len(guide["journal"])
     assert guide["voids"][0]["replaced_by"] in {hand for _, hand in guide["journal"]}
     assert not guide["fit_for_money"](deck)
+    assert "closed" == guide["closed"].hand.state
 
 
 def test_the_page_has_as_many_blocks_as_were_run(dealing: Daemon):
