@@ -375,6 +375,58 @@ def ledger() -> Sequence[Panel]:
     )
 
 
+def games() -> Sequence[Panel]:
+    """Return the row of what is drawn that is no hand."""
+    return (
+        number(
+            "Overdue pairs",
+            "Seed pairs that should have been revealed by now, at the daemon's last look. A hold"
+            " delays them; without one it is a defect.",
+            Place(0, 1, 4, 4),
+            [Query(f"entropyd_fair_pairs_overdue{{{SERIES}}}", "{{instance}}")],
+            steps=[(0, GREEN), (1, ORANGE)],
+            unit="none",
+        ),
+        number(
+            "Revealed by the daemon",
+            "Pairs since its start that nobody rotated in time: open rounds of theirs were voided.",
+            Place(0, 5, 4, 3),
+            [Query(f"entropyd_fair_pairs_expired_total{{{SERIES}}}", "{{instance}}")],
+            steps=[(0, BLUE)],
+            unit="none",
+        ),
+        graph(
+            "Draws by kind",
+            "A second, in matches and of raffles. Decks are under Hands recorded; replays are not"
+            " counted.",
+            Place(4, 1, 10, 7),
+            [
+                Query(
+                    "sum by (kind) (rate(entropyd_draws_by_kind_total"
+                    f'{{{SERIES},kind!~"other|server_seed"}}[$__rate_interval]))',
+                    "{{kind}}",
+                )
+            ],
+            unit="cps",
+            stacked=True,
+        ),
+        graph(
+            "Rounds by game",
+            "A second. Replays are not counted.",
+            Place(14, 1, 10, 7),
+            [
+                Query(
+                    f'sum by (game) (rate(entropyd_rounds_total{{{SERIES},game!="other"}}'
+                    "[$__rate_interval]))",
+                    "{{game}}",
+                )
+            ],
+            unit="cps",
+            stacked=True,
+        ),
+    )
+
+
 def requests() -> Sequence[Panel]:
     """Return the row of the calls."""
 
@@ -409,13 +461,15 @@ def requests() -> Sequence[Panel]:
         ),
         graph(
             "Time to answer",
-            "99 % of the calls of each method were answered within this.",
+            "99 % of the calls were answered within this, of each method that was called. No data:"
+            " nobody called.",
             Place(12, 1, 12, 7),
             [
                 Query(
                     "histogram_quantile(0.99, sum by (method, le)"
                     f' (rate(entropyd_request_seconds_bucket{{{SERIES},method!="other"}}'
-                    "[$__rate_interval])))",
+                    # Of the others, which are many, it is not a number: no comparison holds.
+                    "[$__rate_interval]))) >= 0",
                     "{{method}}",
                 )
             ],

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from tests.monitoring.ailing_daemon import LOOP_HANGS, READER_DIES
 from tests.monitoring.server import SCRAPE_S, Server
-from tests.monitoring.traffic import Traffic
+from tests.monitoring.traffic import Games, Traffic
 from tests.system.custom import custom_daemon
 from tests.system.harness import Daemon, until
 
@@ -150,6 +150,7 @@ def _play(world: World) -> None:
     daemons = world.daemons
     with (
         Traffic(daemons[HEALTHY], callers=4, pause_s=0.03),
+        Games(daemons[HEALTHY], pause_s=0.2),
         Traffic(daemons[UNPLUGGED], callers=12, pause_s=0.1),
         Traffic(daemons[BIASED], callers=1, pause_s=0.1),
         Traffic(daemons[STALLED], callers=3, pause_s=0.1, timeout_s=1.5),

@@ -53,7 +53,10 @@ FIRST_ROW = {
     DOWN: ("NOT DEALING", "DAEMON NOT REACHED"),
 }
 # Asked for what is not there on a good day.
-MAY_BE_EMPTY = {(scene, "Dealing, and what it waited for", "B") for scene in (HEALTHY, AILING)}
+MAY_BE_EMPTY = {
+    *((scene, "Dealing, and what it waited for", "B") for scene in (HEALTHY, AILING)),
+    (AILING, "Time to answer", "A"),
+}
 
 # Alerts by the instances for which they fire, at least. Each fires once for real.
 FIRED = {
@@ -77,8 +80,13 @@ FIRED = {
     "EntropydOverloaded": {UNPLUGGED},
     "EntropydDrawsSlow": {UNPLUGGED},
 }
-# These compare with hours and days ago: promtool alone, in alerts_days_test.yml.
-ONLY_PROMTOOL = {"EntropydSourceSlow", "EntropydLedgerSpaceSoonLow"}
+# The first two compare with hours and days ago (alerts_days_test.yml). A pair is overdue after a
+# minute at the earliest, and the daemon looks every half: longer than all scenes together.
+ONLY_PROMTOOL = {
+    "EntropydSourceSlow",
+    "EntropydLedgerSpaceSoonLow",
+    "EntropydPairsOverdue",
+}
 # A trend of seconds, and a machine that is busy with the tests, say nothing about the daemon.
 ACCIDENTS = {"EntropydLedgerSpaceSoonLow", "EntropydDrawsSlow"}
 
@@ -172,6 +180,16 @@ def test_levels_and_waits(world: World):
     longest = max(value for _, value in waits[0] if not math.isnan(value))
     assert 1 < longest <= 5, "who waits in vain is in the percentiles"
     assert the_value(world, UNPLUGGED, "Draws that wait") > 0
+
+
+def test_draws_and_rounds(world: World):
+    """What the healthy one's caller plays is there by kind and by game, and nothing else is."""
+    assert 0 == the_value(world, HEALTHY, "Overdue pairs")
+    assert 0 == the_value(world, HEALTHY, "Revealed by the daemon")
+    kinds = {name: series.value for name, series in asked(world, HEALTHY, "Draws by kind")}
+    games = {name: series.value for name, series in asked(world, HEALTHY, "Rounds by game")}
+    assert {"dice", "sample", "bag"} == {kind for kind, rate in kinds.items() if rate > 0}
+    assert {"roulette", "slots"} == {game for game, rate in games.items() if rate > 0}
 
 
 def test_ledger_and_requests(world: World):

@@ -1,12 +1,14 @@
-"""Callers at a measured pace, who do not care how they are answered."""
+"""Callers at a measured pace, who do not care how they are answered; and one who plays games."""
 
 import contextlib
+import itertools
 import threading
 from types import TracebackType
 from typing import Self
 
 import grpc
 
+from entropyd.client import Client
 from tests.system.harness import Daemon
 from tests.system.wire import Wire, order
 
@@ -54,3 +56,51 @@ class Traffic:
         for thread in self._threads:
             thread.join()
         self._wire.channel.close()
+
+
+class Games:
+    """One caller who draws numbers, rolls dice, takes tiles, and plays rounds."""
+
+    def __init__(self, daemon: Daemon, *, pause_s: float) -> None:
+        """Prepare it; entering the block starts it.
+
+        Args:
+            daemon: whom it asks.
+            pause_s: between a turn and the next: three draws and two rounds.
+        """
+        self._client = daemon.client()
+        self._pause_s = pause_s
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._play)
+
+    def _play(self) -> None:
+        fair = self._client.fair()
+        pair = fair.open_pair("ann")
+        fair.set_client_seed("ann", "mine", server_hash=pair.server_hash)
+        for turn in itertools.count():
+            self._take(self._client, turn)
+            if self._stopping.wait(self._pause_s):
+                return
+
+    @staticmethod
+    def _take(client: Client, turn: int) -> None:
+        draws, fair, match = client.draws(), client.fair(), f"evening/{turn}"
+        draws.roll_dice(match, "throw", [(2, 6)])
+        draws.sample(match, "lottery", 6, size=49)
+        draws.draw_from_bag(match, "rack", "letters", 7, preset="english")
+        fair.play_round("ann", f"spin-{turn}", "roulette")
+        fair.play_round("ann", f"reels-{turn}", "slots", machine="cascade")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stopping.set()
+        self._thread.join()
+        self._client.close()
