@@ -70,6 +70,11 @@ class Deal:
     sources: tuple[SourceUse, ...] = field(repr=False)
     message: shuffle_service_pb2.Shuffle = field(repr=False, compare=False)
 
+    @property
+    def log_index(self) -> int:
+        """Where its receipt is in the log, for `Client.log`; 0: it has none."""
+        return self.message.log_index
+
     @classmethod
     def from_message(cls, message: shuffle_service_pb2.Shuffle, *, replayed: bool) -> "Deal":
         """Return the deal that a message holds."""

@@ -23,6 +23,7 @@ class Drawn:
         mock: a source was an emulator or a recording: do not play for money on this.
         degraded: a configured source was not healthy, or user entropy was waived.
         sources: where the bits came from.
+        log_index: where its receipt is in the log, for `Client.log`; 0: it has none.
     """
 
     match: str
@@ -38,6 +39,7 @@ class Drawn:
     mock: bool
     degraded: bool
     sources: tuple[SourceUse, ...] = field(repr=False)
+    log_index: int = 0
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -61,6 +63,7 @@ class Drawn:
             mock=message.provenance.mock,
             degraded=message.provenance.degraded,
             sources=source_uses(message.provenance),
+            log_index=message.log_index,
         )
 
 
@@ -163,6 +166,8 @@ class Raffle:
         commitment, result_root: C and D, 32 bytes each; empty until drawn.
         mock: a source was an emulator or a recording.
         replayed: sealed (or drawn) by an earlier call.
+        log_index: where the receipt that it was sealed is in the log; 0: it has none.
+        draw_log_index: where that of its draw is; 0 until drawn.
     """
 
     raffle: str
@@ -178,6 +183,8 @@ class Raffle:
     result_root: bytes = field(repr=False)
     mock: bool
     replayed: bool
+    log_index: int = 0
+    draw_log_index: int = 0
 
     @classmethod
     def from_message(cls, message: raffle_service_pb2.Raffle, *, replayed: bool) -> "Raffle":
@@ -196,6 +203,8 @@ class Raffle:
             result_root=message.result.result_root,
             mock=message.result.provenance.mock,
             replayed=replayed,
+            log_index=message.log_index,
+            draw_log_index=message.result.log_index,
         )
 
 

@@ -196,7 +196,9 @@ def reset_source(config: Config, source_id: str, reason: str) -> str:
         source.reset(now_ns, reason)
         detail = json.dumps({"reason": reason, "latch": latch})
         now_wall_ns = time.time_ns()
-        entry = _reset_entry(config, ledger, plans[source_id], source, f"{reason} (was {latch})")
+        entry = _reset_entry(
+            config, ledger, plans[source_id], source, f"{reason} (was {latch or 'not latched'})"
+        )
         reset = Event(EventKind.HEALTH_RESET, source_id, detail, now_wall_ns, entry=entry)
         ledger.commit([], [reset], [(source_id, json.dumps(source.history.to_json()))])
         set_anchor(config, ledger)

@@ -68,7 +68,7 @@ def test_all_that_is_drawn_has_a_receipt_that_verifies(home):
     with running(home) as daemon, daemon.client() as client:
         reader = LogReader(client)
         deal = client.shuffle("t", "h1")
-        dealt = reader.receipt(client, deal.message.log_index)
+        dealt = reader.receipt(client, deal.log_index)
         assert (Event.CLOSE, "t", "h1", 1, deal.message.open_hash) == (
             dealt.event,
             dealt.table,
@@ -76,32 +76,31 @@ def test_all_that_is_drawn_has_a_receipt_that_verifies(home):
             dealt.sequence,
             dealt.open_hash,
         )
-        table = reader.receipt(client, deal.message.log_index - 1)
+        table = reader.receipt(client, deal.log_index - 1)
         assert (Event.TABLE, "t") == (table.event, table.table)
         again = client.shuffle("t", "h1")
-        assert deal.message.log_index == again.message.log_index
+        assert deal.log_index == again.log_index
         for one in shuffled(client, 10, "b"):
-            assert one.message.open_hash == reader.receipt(client, one.message.log_index).open_hash
+            assert one.message.open_hash == reader.receipt(client, one.log_index).open_hash
 
 
 def test_draws_and_raffles_have_receipts_that_verify(home):
     with running(home) as daemon, daemon.client() as client:
         reader = LogReader(client)
-        draws = client.draws()
-        for name in ("1", "2"):
-            draws.roll_dice("m", name, [(2, 6)])
-        raffles = client.raffles()
+        draws, raffles = client.draws(), client.raffles()
+        rolled = [draws.roll_dice("m", name, [(2, 6)]) for name in ("1", "2")]
         raffles.seal_entries("r", ["ann", "bob", "cy"], winners=1)
-        raffles.draw_raffle("r")
-        receipts = [
-            reader.receipt(client, signed.index)
-            for signed in client.log().receipts()
-            if "event: draw\n" in signed.note or "event: seal\n" in signed.note
-        ]
+        raffle = raffles.draw_raffle("r")
+        indices = [drawn.log_index for drawn in rolled]
+        indices += [raffle.log_index, raffle.draw_log_index]
+        receipts = [reader.receipt(client, index) for index in indices]
         assert [("m", "1", 1), ("m", "2", 2), (None, None, None), (None, None, None)] == [
             (receipt.match, receipt.draw, receipt.number) for receipt in receipts
         ]
         assert [None, None, "r", "r"] == [receipt.raffle for receipt in receipts]
+        assert [Event.DRAW, Event.DRAW, Event.SEAL, Event.DRAW] == [
+            receipt.event for receipt in receipts
+        ]
         assert "ann" not in "".join(texts(client))
 
 
@@ -114,12 +113,12 @@ def test_a_thousand_hands_are_under_one_checkpoint_within_a_second(home):
         before = daemon.metric("entropyd_log_signed_size")
         dealt = shuffled(client, HANDS, "h")
         began = time.monotonic()
-        last = max(one.message.log_index for one in dealt)
+        last = max(one.log_index for one in dealt)
         seen = reader.covered(client, last)
         assert time.monotonic() - began < 2.0
         assert HANDS <= seen.size - before
         for one in dealt[:: HANDS // 10]:
-            reader.receipt(client, one.message.log_index)
+            reader.receipt(client, one.log_index)
         assert seen.size == daemon.metric("entropyd_log_size")
         assert daemon.metric("entropyd_log_unsigned_age_seconds") < 2.0
 
@@ -130,7 +129,7 @@ def test_receipts_of_another_tenant_are_not_shown(home):
         daemon.client() as ours,
         daemon.client(socket_name="other.sock") as theirs,
     ):
-        index = ours.shuffle("t", "h").message.log_index
+        index = ours.shuffle("t", "h").log_index
         refusal = refused(lambda: theirs.log().receipt(index))
         assert "RECEIPT_NOT_FOUND" == refusal.reason
         assert [note for note in texts(theirs) if "acme" in note] == []
@@ -167,12 +166,12 @@ def test_history_goes_on_through_a_restart_and_a_kill(home):
     with running(home) as daemon:
         with daemon.client() as client:
             reader = LogReader(client)
-            before = client.shuffle("t", "h1").message.log_index
+            before = client.shuffle("t", "h1").log_index
             reader.receipt(client, before)
         assert daemon.terminate() == 0
         daemon.start()
         with daemon.client() as client:
-            after = client.shuffle("t", "h2").message.log_index
+            after = client.shuffle("t", "h2").log_index
             reader.receipt(client, after)
             assert before + 1 == after
         daemon.kill()
@@ -180,8 +179,8 @@ def test_history_goes_on_through_a_restart_and_a_kill(home):
         with daemon.client() as client:
             reader.receipt(client, before)
             last = client.shuffle("t", "h3")
-            assert (after + 1, 3) == (last.message.log_index, last.message.sequence)
-            reader.receipt(client, last.message.log_index)
+            assert (after + 1, 3) == (last.log_index, last.message.sequence)
+            reader.receipt(client, last.log_index)
 
 
 def test_keys_change_under_the_eyes_of_a_verifier(home):
@@ -189,7 +188,7 @@ def test_keys_change_under_the_eyes_of_a_verifier(home):
     with running(home) as daemon:
         with daemon.client() as client:
             reader = LogReader(client)
-            old = client.shuffle("t", "h1").message.log_index
+            old = client.shuffle("t", "h1").log_index
             reader.receipt(client, old)
         assert daemon.terminate() == 0
         rotate_key(home / "state" / "receipts.key")
@@ -199,7 +198,7 @@ def test_keys_change_under_the_eyes_of_a_verifier(home):
             # The first checkpoint after it is signed by both, and so is the entry.
             reader.advance(client)
             reader.follow(client)
-            new = client.shuffle("t", "h2").message.log_index
+            new = client.shuffle("t", "h2").log_index
             assert 2 == reader.receipt(client, new).sequence
             reader.receipt(client, old)
             shown = entropyctl(daemon, "keys", "show").splitlines()
@@ -247,7 +246,7 @@ def test_an_edited_row_is_never_shown(home):
     """Its leaf is another one than the tree has. Whoever asks is told, and the daemon ends."""
     with running(home) as daemon:
         with daemon.client() as client:
-            index = client.shuffle("t", "h1").message.log_index
+            index = client.shuffle("t", "h1").log_index
         assert daemon.terminate() == 0
         with sqlite3.connect(home / "state" / "ledger.sqlite3") as ledger:
             ledger.execute(
@@ -265,7 +264,7 @@ def test_an_edited_row_is_never_shown(home):
 def test_what_the_command_prints_is_what_verifiers_take(home):
     with running(home) as daemon, daemon.client() as client:
         reader = LogReader(client)
-        index = client.shuffle("t", "h1").message.log_index
+        index = client.shuffle("t", "h1").log_index
         reader.covered(client, index)
         note = entropyctl(daemon, "log", "receipt", str(index))
         assert index == reader.trusted.open_receipt(note.encode()).index
@@ -277,14 +276,14 @@ def test_what_the_command_prints_is_what_verifiers_take(home):
 def test_an_exported_range_is_verified_and_an_edited_one_is_not(home, rotated):
     with running(home) as daemon:
         with daemon.client() as client:
-            LogReader(client).covered(client, client.shuffle("t", "h1").message.log_index)
+            LogReader(client).covered(client, client.shuffle("t", "h1").log_index)
         if rotated:
             assert daemon.terminate() == 0
             rotate_key(home / "state" / "receipts.key")
             rotate_key(home / "state" / "checkpoints.key")
             daemon.start()
         with daemon.client() as client:
-            last = client.shuffle("t", "h2").message.log_index
+            last = client.shuffle("t", "h2").log_index
             while (
                 Checkpoint.decode(
                     client.log().head().checkpoint.partition("\n\n")[0].encode() + b"\n"

@@ -8,7 +8,7 @@ import pytest
 
 from entropyd import __version__
 from entropyd.config import Config, check
-from entropyd.daemon.ledger import open_unanchored
+from entropyd.daemon.ledger import open_unanchored, reset_source
 from entropyd.daemon.log import log_origin, open_log
 from entropyd.daemon.policy import policy_settings
 from entropyd.entropy.policy import GatePolicy
@@ -180,3 +180,19 @@ def test_no_event_of_the_log_holds_a_private_key(tmp_path, ledger):
     [first, _] = ledger.events(EventKind.LOG_KEY)
     assert secret.hex() not in first.detail
     assert VerifierKey.decode(json.loads(first.detail)["key"]).name == "dc1"
+
+
+def test_a_reset_of_a_source_is_said_with_its_reason(tmp_path):
+    config = configured(tmp_path)
+    reset_source(config, "a", "before there was a log")
+    with open_unanchored(config) as ledger:
+        assert 0 == ledger.log_size()
+        opened(tmp_path, ledger)
+    reset_source(config, "a", "cable replaced")
+    with open_unanchored(config) as ledger:
+        last = receipts(ledger)[-1]
+        assert [*FIRST, Entry.HEALTH] == told(ledger)
+        assert "health-reset cable replaced (was not latched)" == last.reason
+        assert ["mock"] == [line.driver for line in last.sources]
+        opened(tmp_path, ledger)
+        assert [*FIRST, Entry.HEALTH] == told(ledger)
