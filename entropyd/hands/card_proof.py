@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from entropyd.encoding import lp, u32
 from entropyd.errors import OrderMismatchError, ProofInvalidError
 from entropyd.hands.commitment import CARD_LABEL, SALT_BYTES, card_leaves, card_salts
-from entropyd.log.frontier import Node
 from entropyd.log.merkle import leaf_hash, node_hash
-from entropyd.log.proofs import inclusion_proof, verify_inclusion
+from entropyd.log.proofs import verify_inclusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +49,25 @@ class CardTree:
         self._items = items
         self._salts = card_salts(binding, salt_key, len(items))
         level = [leaf_hash(leaf) for leaf in card_leaves(binding, salt_key, items)]
-        self._levels = [level]
+        self._levels: list[list[bytes]] = []
         while len(level) > 1:
-            # An odd one at the end has no sibling yet: no complete node is over it.
-            level = [
-                node_hash(left, right) for left, right in zip(level[::2], level[1::2], strict=False)
-            ]
             self._levels.append(level)
+            # RFC 6962 splits at the largest power of two below the size, so an odd one at the end
+            # meets its sibling further up: it goes there unchanged.
+            odd = level[-1:] if len(level) % 2 else []
+            pairs = zip(level[::2], level[1::2], strict=False)
+            level = [node_hash(left, right) for left, right in pairs] + odd
 
     def prove(self, place: int, leaf_index: int) -> CardProof:
         """Return the card of a place, that of leaf `leaf_index`, with its proof."""
-        path = inclusion_proof(self._node, leaf_index, len(self._items))
+        path, at = [], leaf_index
+        for level in self._levels:
+            if at ^ 1 < len(level):
+                path.append(level[at ^ 1])
+            at >>= 1
         return CardProof(
             place, leaf_index, self._items[leaf_index], self._salts[leaf_index], tuple(path)
         )
-
-    def _node(self, node: Node) -> bytes:
-        return self._levels[node.level][node.place]
 
 
 def check_card(

@@ -24,6 +24,8 @@ from entropyd.runtime.kept_hands import OPEN_STEP, KeptHand, OpenSecrets, read_h
 
 # Of hands that are being dealt: some 20 KiB each.
 MAX_DECKS = 2048
+# Of hands that are asked for: some 10 KiB each.
+MAX_SEEN = 2048
 # Hands of a page that are read in one question.
 PAGE = 256
 LIVE = tuple(state for state in HandState if state not in ENDED)
@@ -82,11 +84,24 @@ class HandStore:
         """Make it over a ledger."""
         self._ledger = ledger
         self._decks: OrderedDict[tuple[str, str], Deck] = OrderedDict()
+        self._seen: OrderedDict[tuple[str, str], tuple[bytes, KeptHand]] = OrderedDict()
 
     def find(self, tenant: str, hand: str) -> KeptHand | None:
         """Return a hand that was opened here, or None."""
         subject = self._ledger.subject(SubjectKind.HAND, tenant, hand)
-        return None if subject is None else read_hand(subject)
+        return None if subject is None else self._kept(subject)
+
+    def _kept(self, subject: Subject) -> KeptHand:
+        """Return the hand of a subject, taken apart only if it is not the one seen last."""
+        key = subject.tenant, subject.name
+        state, kept = self._seen.get(key, (b"", None))
+        if kept is None or state != subject.state or kept.steps != subject.steps:
+            kept = read_hand(subject)
+            self._seen[key] = subject.state, kept
+            if len(self._seen) > MAX_SEEN:
+                self._seen.popitem(last=False)
+        self._seen.move_to_end(key)
+        return kept
 
     def get(self, tenant: str, table: str, hand: str) -> KeptHand:
         """Return a hand of a table.
@@ -119,8 +134,9 @@ class HandStore:
         return deck
 
     def forget(self, hand: Hand) -> None:
-        """Keep no deck of a hand that has ended."""
+        """Keep nothing of a hand that has ended."""
         self._decks.pop((hand.opened.tenant, hand.opened.hand), None)
+        self._seen.pop((hand.opened.tenant, hand.opened.hand), None)
 
     def live_at(self, tenant: str, table: str) -> list[Hand]:
         """Return the hands of one table that have not ended.

@@ -5,22 +5,18 @@ caller without the role learns nothing of what exists, and whatever is refused
 here has changed nothing.
 """
 
-import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import aclosing, contextmanager
-from typing import Protocol
+from collections.abc import Callable
 
-from entropyd.errors import EntropydError, NotFoundError, PlaceDealtError, RequestError
+from entropyd.errors import EntropydError, PlaceDealtError, RequestError
 from entropyd.hands.claim import claim_digest
 from entropyd.hands.hand import check_reason
-from entropyd.ledger.contract import Event, EventKind
 from entropyd.runtime.hand_turns import HandName
 from entropyd.runtime.hands import Hands
 from entropyd.runtime.kept_hands import KeptHand
 from entropyd.service.error_table import refusal
 from entropyd.service.hand_feed import HandFeed
 from entropyd.service.hand_lookups import ask_of, binding_of
-from entropyd.service.hand_messages import HandMessages, cards, revealed
+from entropyd.service.hand_messages import HandMessages, cards
 from entropyd.service.hand_orders import (
     DealWish,
     OpenWish,
@@ -28,27 +24,16 @@ from entropyd.service.hand_orders import (
     deal_wish,
     name_of,
     open_wish,
-    places_of,
     within,
 )
-from entropyd.service.hand_pages import HandPages
+from entropyd.service.hand_reads import EventStore, HandReads
 from entropyd.service.identity import Call, Role
 from entropyd.service.patience import Patience
 from entropyd.v1 import hand_service_pb2 as pb
 from entropyd.v1 import types_pb2
 
-READERS = (Role.DEAL, Role.CONTRIBUTE, Role.AUDIT)
 
-
-class EventStore(Protocol):
-    """What the core needs of the ledger's writer."""
-
-    def note(self, event: Event) -> None:
-        """Remember an event with the next commit; see `GroupCommitWriter.note`."""
-        ...
-
-
-class HandCore:
+class HandCore(HandReads):
     """Deals hands card by card."""
 
     def __init__(
@@ -71,13 +56,8 @@ class HandCore:
             patience: how long calls wait.
             wall_ns: wall clock, for claims only.
         """
-        self._hands = hands
-        self._messages = messages
-        self._feed = feed
-        self._events = events
+        super().__init__(hands, messages, feed, events=events, wall_ns=wall_ns)
         self._patience = patience
-        self._wall_ns = wall_ns
-        self._pages = HandPages(hands.store, messages)
 
     # --- opening and contributing -------------------------------------------------------
 
@@ -127,33 +107,6 @@ class HandCore:
             _, dealt = await self._deal(name, wish, answer_by_ns)
         return dealt
 
-    async def show_cards(self, request: pb.ShowCardsRequest, call: Call) -> pb.ShowCardsResponse:
-        """Answer `ShowCards`. The read goes into the ledger."""
-        call.identity.require(Role.REVEAL)
-        name, places = name_of(request.key, call.identity.tenant), places_of(request)
-        with self._on_this_node(name):
-            kept = self._get(name)
-        kept.hand.require_shown(places)
-        deck = self._hands.store.deck(kept.hand)
-        self._note_read(name, {"role": Role.REVEAL, "places": places})
-        return pb.ShowCardsResponse(
-            cards=cards(kept.hand, deck, places, proofs=True, burned=True),
-            hand=self._messages.hand(kept),
-        )
-
-    async def reveal_hand(self, request: pb.RevealHandRequest, call: Call) -> pb.RevealHandResponse:
-        """Answer `RevealHand`. The read goes into the ledger."""
-        call.identity.require(Role.REVEAL)
-        name = name_of(request.key, call.identity.tenant)
-        with self._on_this_node(name):
-            kept = self._get(name)
-        kept.hand.require_reveal()
-        deck = self._hands.store.deck(kept.hand)
-        self._note_read(name, {"role": Role.REVEAL, "all": True})
-        return pb.RevealHandResponse(
-            revealed=revealed(deck.secrets), hand=self._messages.hand(kept)
-        )
-
     # --- ending ---------------------------------------------------------------------------
 
     async def close_hand(self, request: pb.CloseHandRequest, call: Call) -> pb.CloseHandResponse:
@@ -183,32 +136,6 @@ class HandCore:
         with self._on_this_node(name):
             kept = await self._hands.void(name, request.reason, answer_by_ns)
         return pb.VoidHandResponse(hand=self._messages.hand(kept))
-
-    # --- reading ----------------------------------------------------------------------------
-
-    async def get_hand(self, request: pb.GetHandRequest, call: Call) -> pb.GetHandResponse:
-        """Answer `GetHand`. Never changes anything."""
-        call.identity.require(*READERS)
-        name = name_of(request.key, call.identity.tenant)
-        with self._on_this_node(name):
-            return pb.GetHandResponse(hand=self._messages.hand(self._get(name)))
-
-    async def list_hands(self, request: pb.ListHandsRequest, call: Call) -> pb.ListHandsResponse:
-        """Answer `ListHands`."""
-        call.identity.require(Role.DEAL, Role.AUDIT)
-        return await self._pages.page(request, call.identity.tenant)
-
-    async def watch_hand(
-        self, requests: AsyncIterator[pb.WatchHandRequest], call: Call
-    ) -> AsyncGenerator[pb.WatchHandResponse, None]:
-        """Answer `WatchHand`."""
-        call.identity.require(*READERS)
-        request = await anext(requests)
-        name = name_of(request.key, call.identity.tenant)
-        with self._on_this_node(name):
-            async with aclosing(self._feed.watch(name, lambda: self._get(name))) as told:
-                async for kept in told:
-                    yield pb.WatchHandResponse(hand=self._messages.hand(kept))
 
     # --- what these share --------------------------------------------------------------------
 
@@ -265,32 +192,6 @@ class HandCore:
         call.identity.require(*roles)
         name = name_of(key, call.identity.tenant)
         return name, self._patience.answer_by_ns(call)
-
-    def _get(self, name: HandName) -> KeptHand:
-        return self._hands.store.get(name.tenant, name.table, name.hand)
-
-    def _note_read(self, name: HandName, detail: dict[str, object]) -> None:
-        self._events.note(
-            Event(
-                kind=EventKind.HAND_READ,
-                subject=f"{name.tenant}/{name.hand}",
-                detail=json.dumps(detail),
-                at_ns=self._wall_ns(),
-            )
-        )
-
-    @contextmanager
-    def _on_this_node(self, name: HandName) -> Iterator[None]:
-        """Tell of what is not found whether another node may have it.
-
-        Raises:
-            WrongNodeError: the table is another node's.
-        """
-        try:
-            yield
-        except NotFoundError:
-            self._hands.require_served(name.table)
-            raise
 
 
 def _deal_beside(request: pb.ContributeRequest, call: Call) -> DealWish | None:
