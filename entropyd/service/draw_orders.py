@@ -12,13 +12,13 @@ from entropyd.errors import RequestError
 from entropyd.games.bags import BagRules, after_draw
 from entropyd.games.draw_kind import DrawRules
 from entropyd.games.draws import Outcome, binding_of, draw
+from entropyd.ledger.packed import pack_texts
 from entropyd.ledger.subjects import StepDraft, SubjectKind
 from entropyd.rbg.construction import DrawSeeds
 from entropyd.runtime.orders import StepOrder
 from entropyd.service.draw_entries import with_draw_entry
 from entropyd.service.draw_records import DRAW_STEP, Bag, DrawRecord, MatchState
 from entropyd.service.draw_wishes import Prepared, Wish
-from entropyd.service.packed import pack_texts
 from entropyd.v1 import draw_service_pb2 as pb
 
 # So many numbers are drawn in 5 ms; what takes longer is computed on another thread.

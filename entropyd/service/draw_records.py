@@ -14,9 +14,7 @@ from entropyd.errors import LedgerDamagedError, RequestError
 from entropyd.games import draw_rules
 from entropyd.games.bags import BagRules, BagState
 from entropyd.games.draw_kind import DrawRules
-from entropyd.ledger.subjects import StepRecord, Subject
-from entropyd.rbg.construction import SEED_BYTES
-from entropyd.service.packed import (
+from entropyd.ledger.packed import (
     pack,
     pack_counts,
     pack_texts,
@@ -24,6 +22,8 @@ from entropyd.service.packed import (
     unpack_counts,
     unpack_texts,
 )
+from entropyd.ledger.subjects import StepRecord, Subject
+from entropyd.rbg.construction import SEED_BYTES
 
 DRAW_STEP = "draw"
 

@@ -22,6 +22,7 @@ from entropyd.errors import (
 from entropyd.games.claims import raffle_claim_digest
 from entropyd.games.raffle import RAFFLE_DRAW, RaffleRules, canonical_entries, raffle_binding
 from entropyd.ledger.contract import Event, EventKind
+from entropyd.ledger.packed import pack_texts
 from entropyd.ledger.subjects import StepDraft, StepRecorded, SubjectKind
 from entropyd.rbg.construction import DrawSeeds
 from entropyd.runtime.orders import StepOrder
@@ -35,7 +36,6 @@ from entropyd.service.draw_records import DrawRecord, read_draw
 from entropyd.service.draw_wishes import Prepared, sampler_of
 from entropyd.service.identity import Call, Role
 from entropyd.service.lists import Lists
-from entropyd.service.packed import pack_texts
 from entropyd.service.patience import Patience
 from entropyd.service.raffle_records import (
     ALL_RAFFLES,

@@ -11,9 +11,9 @@ from entropyd.encoding import u64
 from entropyd.errors import EntropydError, LedgerDamagedError
 from entropyd.games import draw_rules
 from entropyd.games.raffle import RAFFLE_DRAW, RaffleRules
+from entropyd.ledger.packed import pack, unpack, unpack_texts
 from entropyd.ledger.subjects import StepDraft, StepRecord, SubjectKind
 from entropyd.service.draw_records import DRAW_STEP, DrawRecord, pack_index, unpack_index
-from entropyd.service.packed import pack, unpack, unpack_texts
 
 SEAL_STEP = "seal"
 # The subject that numbers the raffles of a tenant, and is one for all of them.

@@ -3,7 +3,7 @@
 import pytest
 
 from entropyd.errors import LedgerDamagedError, RequestError
-from entropyd.service.packed import (
+from entropyd.ledger.packed import (
     pack,
     pack_counts,
     pack_texts,
