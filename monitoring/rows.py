@@ -24,6 +24,7 @@ SERIES = 'job="entropyd",instance=~"$instance"'
 # The loop turns ten times a second; /healthz gives up after as many seconds.
 LOOP_STALLED_S = 5
 # Nothing that a clock says is this old: a time that was never set is Unix time 0.
+LOG_OVERDUE_S = 5
 NEVER_S = 1e9
 
 # An instance that Prometheus knows and cannot reach counts as one that cannot deal. One that
@@ -371,6 +372,25 @@ def ledger() -> Sequence[Panel]:
                 Query(f"entropyd_ledger_min_free_bytes{{{SERIES}}}", "{{instance}} limit"),
             ],
             unit="bytes",
+        ),
+        number(
+            "Log not signed for",
+            "For how long there may have been receipts that no checkpoint covers. The daemon signs"
+            " twice a second.",
+            Place(0, 8, 8, 4),
+            [Query(f"entropyd_log_unsigned_age_seconds{{{SERIES}}}", "{{instance}}")],
+            steps=[(0, GREEN), (2, ORANGE), (LOG_OVERDUE_S, RED)],
+            unit="s",
+        ),
+        graph(
+            "Receipts",
+            "In the log, and under the newest signed checkpoint.",
+            Place(8, 8, 16, 4),
+            [
+                Query(f"entropyd_log_size{{{SERIES}}}", "{{instance}} logged"),
+                Query(f"entropyd_log_signed_size{{{SERIES}}}", "{{instance}} signed"),
+            ],
+            unit="none",
         ),
     )
 

@@ -86,6 +86,7 @@ ONLY_PROMTOOL = {
     "EntropydSourceSlow",
     "EntropydLedgerSpaceSoonLow",
     "EntropydPairsOverdue",
+    "EntropydLogProofOverdue",
 }
 # A trend of seconds, and a machine that is busy with the tests, say nothing about the daemon.
 ACCIDENTS = {"EntropydLedgerSpaceSoonLow", "EntropydDrawsSlow"}
