@@ -32,12 +32,8 @@ Round = Mapping[str, float]
 def run(report: Report, *, quick: bool) -> None:
     """Measure, with server and generator on a core each where there are two."""
     rounds, seconds = (1, 0.5) if quick else (3, 1.5)
-    with (
-        dealing() as daemon,
-        Generator(daemon) as generator,
-        Client(daemon.target, claim_key_file=daemon.home / "claim.key") as client,
-    ):
-        _begin_lines(client)
+    with dealing() as daemon, Generator(daemon) as generator:
+        _begin_lines(daemon)
         cores = next(iter(placements(daemon.pid, generator.pid)))
         idle = idle_cores(daemon.pid, seconds)
         lines = [
@@ -46,19 +42,25 @@ def run(report: Report, *, quick: bool) -> None:
             for line in _level(generator, level, rounds, seconds, idle)
         ]
         report.add("draws", lines, *map(_sentence, lines))
-        larges = [
-            _large(daemon, generator, client, large, rounds)
-            for large in (Large.WAIT, Large.COMPUTATIONAL)
-        ]
+        with _client(daemon) as client:
+            larges = [
+                _large(daemon, generator, client, large, rounds)
+                for large in (Large.WAIT, Large.COMPUTATIONAL)
+            ]
         report.add("large draws", larges, *map(_large_sentence, larges))
 
 
-def _begin_lines(client: Client) -> None:
+def _client(daemon: BenchDaemon) -> Client:
+    return Client(daemon.target, claim_key_file=daemon.home / "claim.key")
+
+
+def _begin_lines(daemon: BenchDaemon) -> None:
     """Open a line of pairs for every player, with a client seed."""
-    fair = client.fair()
-    for number in range(PLAYERS):
-        pair = fair.open_pair(player(number))
-        fair.set_client_seed(player(number), "bench", server_hash=pair.server_hash)
+    with _client(daemon) as client:
+        fair = client.fair()
+        for number in range(PLAYERS):
+            pair = fair.open_pair(player(number))
+            fair.set_client_seed(player(number), "bench", server_hash=pair.server_hash)
 
 
 def _level(

@@ -7,6 +7,7 @@ then kills.
 import asyncio
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,10 +20,17 @@ from entropyd.client import Client, Refusal
 from entropyd.v1 import fair_service_pb2 as fair
 from tests.campaigns.altered_daemon import AHEAD_S, altered
 from tests.campaigns.drawing_book import Kind
-from tests.campaigns.kill_draws import MOST, DrawCampaign
-from tests.campaigns.lives import Plan, plans, until
+from tests.campaigns.kill_draws import DrawCampaign
+from tests.campaigns.lives import DEALING, STARTING, Plan, until
 from tests.campaigns.order import LOG_NAME, Marks, broken, ways
-from tests.campaigns.phased_daemon import BEFORE_ANSWER, NOWHERE
+from tests.campaigns.phased_daemon import (
+    AFTER_COMMIT,
+    BEFORE_ANSWER,
+    BEFORE_COMMIT,
+    IN_COMMIT,
+    NOWHERE,
+    WAITING,
+)
 from tests.campaigns.syscall_trace import SYNCS, Call, read_trace, strace
 from tests.system.harness import running
 
@@ -177,7 +185,17 @@ def test_commit_after_answer_is_caught(homes: Path):
 
 # --- what a kill leaves ------------------------------------------------------
 
-KILLS = 8
+# One at each point and at each random moment, and one more where what is recorded is not yet told.
+KILLS = (
+    Plan(WAITING, count=4),
+    Plan(BEFORE_COMMIT, count=40),
+    Plan(AFTER_COMMIT, count=40),
+    Plan(DEALING, delay_s=0.6),
+    Plan(IN_COMMIT, count=40),
+    Plan(STARTING, delay_s=0.3),
+    Plan(BEFORE_ANSWER, count=60),
+    Plan(AFTER_COMMIT, count=60),
+)
 
 
 @pytest.mark.timeout(300)
@@ -189,12 +207,12 @@ def test_kills_lose_repeat_and_change_nothing(homes: Path):
     """
     home = homes / "draw-kills"
     home.mkdir()
-    tally = asyncio.run(DrawCampaign(home).run(plans(KILLS, seed=2, most=MOST)))
+    tally = asyncio.run(DrawCampaign(home).run(KILLS))
     print(tally.table())
-    assert KILLS == tally.kills.total()
+    assert Counter(plan.point for plan in KILLS) == tally.kills
     assert tally.wrong == 0, tally.table()
     for kind in Kind:
-        assert tally.answered[kind] > KILLS, kind
+        assert tally.answered[kind] > len(KILLS), kind
         assert tally.judge.asked_again[kind] > tally.answered[kind], kind
 
 
