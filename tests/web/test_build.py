@@ -175,6 +175,23 @@ def test_what_the_page_can_say_has_a_text(texts):
     assert set() == said - texts.keys()
 
 
+def test_what_the_page_can_say_of_hands_and_logs_has_a_text(texts):
+    """Each check, what may be wrong with it, each cause and limit that stands in the sources."""
+    walkers = [name.removesuffix(".mjs") for name in SOURCES if re.match("hand|log|lone", name)]
+    said = {f"check.{check}" for check in keys_in(r"walk\.begin\('(\w+)'", *walkers)}
+    whys = keys_in(r"walk\.(?:must|same)\([^;]*?, '(\w+)'\)", *walkers)
+    whys |= keys_in(r"fault: '(\w+)'", "note") | keys_in(r"'([a-z]+_[a-z_]+)'", "log_story")
+    said |= {f"why.{why}" for why in whys | {"differs", "own"}}
+    codes = keys_in(r"code: ([^}]*)", "causes_hand", "causes_log", "fields", "lone_note")
+    causes = {one for code in codes for one in re.findall(r"(?:^|[?:] )'(\w+)'(?! in)", code)}
+    said |= {f"cause.{cause}" for cause in causes | {"own_missing"}}
+    limits = keys_in(r"code: '(\w+)', (?:names|index)", "hand", "log_file")
+    limits |= keys_in(r"\['(\w+)'\]", "hand", "log_file") - {"open"}
+    said |= {f"limit.{limit}" for limit in limits}
+    assert len(said) > 150
+    assert set() == said - texts.keys()
+
+
 def test_the_data_of_the_games_is_the_daemon_s():
     """The page has its own copy, to the byte: its hash stands in the rules of every round."""
     ours = re.findall(r"^  `([^`]*)`,$", SOURCES["data.mjs"], re.MULTILINE)

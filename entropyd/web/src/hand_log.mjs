@@ -24,9 +24,9 @@ export async function checkNotes(hand, walk) {
 }
 
 async function checkNote(hand, walk, note) {
-  const { opened, says } = await located(walk.field, () => {
+  const { opened, says } = await located(walk.field, async () => {
     const read = readNote(note);
-    return { opened: read, ...readSeatNote(read.text) };
+    return { opened: read, ...(await readSeatNote(read.text)) };
   });
   const { fault } = await signersOf(opened, hand.ring.of(`${says.log}/receipts`));
   walk.must(fault === null, fault);

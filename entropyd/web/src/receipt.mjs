@@ -13,7 +13,7 @@ const EVENTS = [
   'table', 'open', 'roll', 'seal', 'close', 'void', 'draw', 'policy', 'key', 'health', 'build',
 ];
 const all = (names, check) => names.split(' ').map((name) => [name, check]);
-const aKey = (text) => (/^[!-~]+$/.test(text) ? -1 : 0); // whether it is one, `readReceipt` looks
+const aKey = async (text) => (/^[!-~]+$/.test(text) && (await parseKey(text)) !== null ? -1 : 0);
 
 /** The lines of a receipt, in their order. */
 const RECEIPT_LINES = new Map([
@@ -73,20 +73,22 @@ function linesOfText(text) {
 }
 
 /** The lines of a text as [name, value]. */
-function readTextLines(text, kinds) {
+async function readTextLines(text, kinds) {
   const order = [...kinds.keys()];
+  const lines = [];
   let before = -1;
-  return linesOfText(text).map((line, i) => {
+  for (const [i, line] of linesOfText(text).entries()) {
     const [, name, value] = /^(.*?): (.+)$/.exec(line) ?? [];
     if (name === undefined) refuse('text.line', i + 1, 1);
     const place = order.indexOf(name);
     const follows = place > before || (place === before && REPEATED.includes(name));
     if (place < 0 || !follows) refuse('text.place', i + 1, 1);
     before = place;
-    const wrong = kinds.get(name)(value);
+    const wrong = await kinds.get(name)(value);
     if (wrong >= 0) refuse('text.value', i + 1, name.length + 3 + wrong);
-    return [name, value];
-  });
+    lines.push([name, value]);
+  }
+  return lines;
 }
 
 const ALWAYS = ['entropyd-receipt', 'log', 'index', 'event', 'time'];
@@ -120,7 +122,7 @@ function formOf({ event, delivery, raffle }) {
 
 /** { says, lines }: name -> value (of a repeated line the first), and all lines as they stand. */
 export async function readReceipt(text) {
-  const lines = readTextLines(text, RECEIPT_LINES);
+  const lines = await readTextLines(text, RECEIPT_LINES);
   const [says, at] = [{}, {}];
   lines.forEach(([name, value], i) => {
     says[name] ??= value;
@@ -162,7 +164,6 @@ async function checkKeys(says, must) {
   const keys = {};
   for (const name of ['key', 'previous'].filter((one) => one in says)) {
     keys[name] = await parseKey(says[name]);
-    must(keys[name] !== null, name);
     must(keys[name].type === 1 && names.includes(keys[name].name), name);
   }
   if (!('previous' in says)) return;
@@ -170,8 +171,8 @@ async function checkKeys(says, must) {
 }
 
 /** { says, lines } of a note to a seat. */
-export function readSeatNote(text) {
-  const lines = readTextLines(text, SEAT_NOTE_LINES);
+export async function readSeatNote(text) {
+  const lines = await readTextLines(text, SEAT_NOTE_LINES);
   const says = Object.fromEntries(lines);
   for (const name of SEAT_NOTE_LINES.keys()) {
     if (name !== 'reason' && !(name in says)) refuse('text.missing', 0, 0, name);
