@@ -54,6 +54,8 @@ def test_reflection_lists_the_services(wire: Wire):
         "entropyd.v1.DrawService",
         "entropyd.v1.RaffleService",
         "entropyd.v1.FairService",
+        "entropyd.v1.HandService",
+        "entropyd.v1.LedgerService",
         "entropyd.v1.EntropyService",
         "grpc.health.v1.Health",
         "grpc.reflection.v1alpha.ServerReflection",
