@@ -23,7 +23,6 @@ from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.log.keys import SigningKey, VerifierKey
 from entropyd.log.own_entries import build_entry, key_entry, policy_entry
 from entropyd.log.signer import LogSigner, Term
-from entropyd.log.source_line import Setting
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,26 @@ def open_log(config: Config, ledger: SqliteLedger, policy: GatePolicy) -> LogSig
         earlier=opening.earlier(keys),
     )
     opening.note_build()
-    opening.note_policy(policy.describe(), policy_settings(config))
+    opening.note_policy(config, policy)
     opening.commit()
     ledger.set_table_entry(_table_entry(config, origin, policy.describe()))
     return signer
+
+
+def note_reload(
+    config: Config, ledger: SqliteLedger, origin: str, policy: GatePolicy
+) -> Event | None:
+    """Have tables say what is in force from now on; return the entry of it, None without a change.
+
+    Args:
+        config: in effect from now on.
+        ledger: whose writer may run.
+        origin: of the log.
+        policy: of the gate, which no reload changes.
+    """
+    ledger.set_table_entry(_table_entry(config, origin, policy.describe()))
+    event = _policy_event(origin, config, policy, time.time_ns())
+    return event if _is_change(ledger, event) else None
 
 
 def wheel_digest() -> bytes | None:
@@ -151,31 +166,31 @@ class _Opening:
 
     def note_build(self) -> None:
         """Append the build, if it is another one than the last."""
-        digest = wheel_digest()
-        told = {"version": __version__, "digest": digest.hex() if digest else ""}
-        entry = build_entry(
-            self._origin, version=__version__, digest=digest, ms=self._now_ns // NS_A_MS
+        digest, ms = wheel_digest(), self._now_ns // NS_A_MS
+        told = {
+            "log": self._origin,
+            "version": __version__,
+            "digest": digest.hex() if digest else "",
+        }
+        entry = build_entry(self._origin, version=__version__, digest=digest, ms=ms)
+        event = Event(
+            EventKind.LOG_BUILD, self._origin, json.dumps(told), self._now_ns, entry=entry
         )
-        self._note_change(EventKind.LOG_BUILD, told, entry)
+        if _is_change(self._ledger, event):
+            self._events.append(event)
+            self._next += 1
 
-    def note_policy(self, policy: str, settings: tuple[Setting, ...]) -> None:
+    def note_policy(self, config: Config, policy: GatePolicy) -> None:
         """Append the policy, if it is another one than the last."""
-        told = {"policy": policy, **{setting.name: setting.value for setting in settings}}
-        entry = policy_entry(
-            self._origin, policy=policy, settings=settings, ms=self._now_ns // NS_A_MS
-        )
-        self._note_change(EventKind.LOG_POLICY, told, entry)
+        event = _policy_event(self._origin, config, policy, self._now_ns)
+        if _is_change(self._ledger, event):
+            self._events.append(event)
+            self._next += 1
 
     def commit(self) -> None:
         """Record what was collected; nothing of it is in force before."""
         if self._events:
             self._ledger.commit([], self._events)
-
-    def _note_change(self, kind: EventKind, told: dict[str, str], entry: EventEntry) -> None:
-        detail = json.dumps({"log": self._origin, **told})
-        last = self._ledger.events(kind)[-1:]
-        if [event.detail for event in last] != [detail]:
-            self._append(kind, detail, entry)
 
     def _note_key(self, key: VerifierKey, previous: VerifierKey | None) -> int:
         """Append that a key is in force; return since which entry, -1 for the first."""
@@ -217,6 +232,18 @@ class _Opening:
         kinds = {EventKind.LOG_KEY, EventKind.LEDGER_ADOPTED}
         last = [event.kind for event in self._ledger.events() if event.kind in kinds][-1]
         return last is EventKind.LEDGER_ADOPTED
+
+
+def _policy_event(origin: str, config: Config, policy: GatePolicy, now_ns: int) -> Event:
+    settings, described = policy_settings(config), policy.describe()
+    told = {"log": origin, "policy": described, **{each.name: each.value for each in settings}}
+    entry = policy_entry(origin, policy=described, settings=settings, ms=now_ns // NS_A_MS)
+    return Event(EventKind.LOG_POLICY, origin, json.dumps(told), now_ns, entry=entry)
+
+
+def _is_change(ledger: Ledger, event: Event) -> bool:
+    """Return whether the last event of its kind says something else."""
+    return [last.detail for last in ledger.events(event.kind)[-1:]] != [event.detail]
 
 
 def _key_events(ledger: Ledger) -> list[_KeyEvent]:

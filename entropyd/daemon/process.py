@@ -24,7 +24,7 @@ from entropyd.daemon.fair_sweeps import FairSweeps
 from entropyd.daemon.feeding import Feeding
 from entropyd.daemon.hands import make_hands
 from entropyd.daemon.ledger import NoAnchor, kept_anchor, open_ledger
-from entropyd.daemon.log import open_log
+from entropyd.daemon.log import note_reload, open_log
 from entropyd.daemon.parts import (
     describer,
     free_bytes,
@@ -148,6 +148,7 @@ class Daemon:
         self._metrics = make_metrics(config, plans, self._tenants, self._gate.policy)
         self._access = Access(config, self._metrics)
         self._observer = Observer(self._metrics, clock_ns=time.monotonic_ns, wall_s=time.time)
+        self._log_origin = signer.origin
         self._log_keeper = LogKeeper(
             ledger,
             signer,
@@ -433,6 +434,9 @@ class Daemon:
         )
         self._hands.take_over(config)
         self._metrics.configured(config.fingerprint())
+        changed = note_reload(config, self._ledger, self._log_origin, self._gate.policy)
+        if changed is not None:
+            self._writer.note(changed)
         self._config = config
         waiting = ", ".join(found.waiting)
         self._caveat = f"needs a restart: {waiting}" if waiting else ""

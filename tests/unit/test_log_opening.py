@@ -9,7 +9,7 @@ import pytest
 from entropyd import __version__
 from entropyd.config import Config, check
 from entropyd.daemon.ledger import open_unanchored, reset_source
-from entropyd.daemon.log import log_origin, open_log
+from entropyd.daemon.log import log_origin, note_reload, open_log
 from entropyd.daemon.policy import policy_settings
 from entropyd.entropy.policy import GatePolicy
 from entropyd.errors import ConfigError
@@ -196,3 +196,17 @@ def test_a_reset_of_a_source_is_said_with_its_reason(tmp_path):
         assert ["mock"] == [line.driver for line in last.sources]
         opened(tmp_path, ledger)
         assert [*FIRST, Entry.HEALTH] == told(ledger)
+
+
+def test_a_reload_that_changes_the_policy_is_said_and_tables_say_it_too(tmp_path, ledger):
+    signer = opened(tmp_path, ledger)
+    policy, changed = GatePolicy(), configured(tmp_path, node="[hands]\nper_table_open = 7")
+    event = note_reload(changed, ledger, signer.origin, policy)
+    assert event is not None
+    ledger.commit([make_draft("1")], [event])
+    said = receipts(ledger)[len(FIRST) :]
+    assert {Entry.POLICY, Entry.TABLE} == {receipt.event for receipt in said}
+    for receipt in said:
+        settings = {setting.name: setting.value for setting in receipt.settings}
+        assert "7" == settings["hands.per_table_open"]
+    assert note_reload(changed, ledger, signer.origin, policy) is None
