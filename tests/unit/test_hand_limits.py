@@ -1,0 +1,192 @@
+"""What bounds hands: tables and their children, watchers, what a tick of the sweep does."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from entropyd.errors import LedgerDamagedError, OverloadError, TableFullError
+from entropyd.log.source_line import ReceiptHealth, ReceiptSourceKind, SourceClass
+from entropyd.runtime import hand_sweep
+from entropyd.runtime.hand_turns import HandName
+from entropyd.service import hand_feed
+from entropyd.service.receipt_sources import sources_of
+from entropyd.v1 import hand_service_pb2 as pb
+from entropyd.v1 import types_pb2
+from tests.fakes.dealing import SECOND
+from tests.fakes.hand_desk import HOUR, LIMITS, HandDesk, key
+from tests.fakes.manual_time import settle
+
+
+async def refused(kind, call):
+    with pytest.raises(kind) as told:
+        await call
+    return told.value
+
+
+def test_a_child_goes_one_beyond_the_limits_of_its_table():
+    """The parent is being dealt and the next is prepared; of two children the second is refused."""
+    desk = HandDesk()
+
+    async def scenario():
+        await desk.open("h-1")
+        await desk.deal(0, ("seat-1", 9))
+        await desk.open("next")
+        parent = pb.Parent(hand="h-1", places=[1, 2, 3])
+        await desk.open("child", parent=parent)
+        await desk.deal(0, ("seat-1", 2), hand="child")
+        await refused(TableFullError, desk.open("child-2", parent=parent))
+        await refused(TableFullError, desk.deal(0, ("seat-1", 1), hand="next"))
+        await desk.close("child")
+        await desk.close("h-1")
+        await desk.deal(0, ("seat-1", 1), hand="next")
+
+    desk.run(scenario)
+
+
+def test_watchers_of_a_tenant_are_bounded(monkeypatch):
+    """The one too many is told; one that ends makes room."""
+    monkeypatch.setattr(hand_feed, "MAX_WATCHERS", 2)
+    desk = HandDesk()
+
+    async def scenario():
+        await desk.open()
+        name = HandName("room", "t-1", "h-1")
+
+        def watch():
+            return desk.feed.watch(name, lambda: desk.store.get("room", "t-1", "h-1"))
+
+        first, second, third = watch(), watch(), watch()
+        await anext(first)
+        await anext(second)
+        await refused(OverloadError, anext(third))
+        await first.aclose()
+        fourth = watch()
+        await anext(fourth)
+        await second.aclose()
+        await fourth.aclose()
+
+    desk.run(scenario)
+
+
+def test_a_tick_begins_so_many_steps_and_no_more(monkeypatch):
+    """The others follow in the next ticks; callers have their turns in between."""
+    monkeypatch.setattr(hand_sweep, "MAX_AT_ONCE", 3)
+    desk = HandDesk(limits=replace(LIMITS, open=10))
+
+    async def scenario():
+        for number in range(8):
+            await desk.open(f"h-{number}")
+        desk.table.clock.advance(3600)
+        counts = []
+        for _ in range(4):
+            desk.sweep.tick()
+            await settle()
+            counts.append(len(desk.counted.voids))
+        return counts
+
+    assert [3, 6, 8, 8] == desk.run(scenario)
+    assert 0 == desk.sweep.overdue_ns
+
+
+def test_the_sweep_says_how_late_it_is(monkeypatch):
+    """By the oldest that is due and was not begun."""
+    monkeypatch.setattr(hand_sweep, "MAX_AT_ONCE", 1)
+    desk = HandDesk(limits=replace(LIMITS, open=10))
+
+    async def scenario():
+        await desk.open("h-1")
+        await desk.open("h-2")
+        desk.table.clock.advance(3600 + 7)
+        desk.sweep.tick()
+        return desk.sweep.overdue_ns
+
+    assert 6 * SECOND < desk.run(scenario) < 8 * SECOND
+
+
+def test_what_the_sweep_keeps_is_bounded_by_what_is_live(monkeypatch):
+    """Hands that ended long before they expire leave nothing behind."""
+    monkeypatch.setattr(hand_sweep, "MIN_STALE", 4)
+    desk = HandDesk(limits=replace(LIMITS, open=10))
+
+    async def scenario():
+        for number in range(12):
+            await desk.open(f"h-{number}")
+            await desk.close(f"h-{number}")
+        return len(desk.sweep), len(desk.sweep._queue)
+
+    live, queued = desk.run(scenario)
+    assert 0 == live
+    assert queued <= 5
+
+
+def test_a_damaged_hand_ends_the_daemon(monkeypatch):
+    """What can never be right is not tried again."""
+    desk = HandDesk()
+
+    async def scenario():
+        await desk.open()
+        desk.table.clock.advance(3600)
+
+        def damaged(*_):
+            raise LedgerDamagedError("hand: its row was changed")
+
+        monkeypatch.setattr(desk.store, "get", damaged)
+        desk.sweep.tick()
+        await settle()
+
+    desk.run(scenario)
+    assert ["hand: its row was changed"] == [str(error) for error in desk.fatal]
+
+
+def test_two_calls_at_the_moment_of_expiry_make_one_void():
+    """The sweep and a caller: whoever is first, one step."""
+    desk = HandDesk()
+
+    async def scenario():
+        await desk.open()
+        desk.table.clock.advance(HOUR // SECOND)
+        desk.sweep.tick()
+        asked = asyncio.ensure_future(desk.ask("seal_hand", pb.SealHandRequest(key=key())))
+        await settle()
+        return await asked
+
+    assert pb.HAND_STATE_VOID == desk.run(scenario).hand.state
+    assert ["open", "void"] == desk.counted.steps
+
+
+def test_a_receipt_says_of_sources_what_the_provenance_says():
+    """Line by line; what a batch shares has classes of its own."""
+    stored = types_pb2.Provenance(policy="hardware=320", degraded=True)
+    quantis = stored.sources.add(
+        kind=types_pb2.SOURCE_KIND_HARDWARE,
+        driver="quantis-usb",
+        serial="S 1",
+        samples=96,
+        credited_millibits=576_999,
+        health=types_pb2.SOURCE_STATE_HEALTHY,
+    )
+    setattr(quantis, "class", types_pb2.SOURCE_CLASS_HARDWARE)
+    quantis.age.FromNanoseconds(1_234_567_890)
+    shared = stored.shared_sources.add(kind=types_pb2.SOURCE_KIND_OS, samples=64)
+    setattr(shared, "class", types_pb2.SOURCE_CLASS_OS)
+    told = sources_of(stored.SerializeToString())
+    first, second = told.lines
+    assert ("hardware=320", True) == (told.policy, told.degraded)
+    assert (SourceClass.HARDWARE, ReceiptSourceKind.HARDWARE, "quantis-usb", "S 1") == (
+        first.source_class,
+        first.kind,
+        first.driver,
+        first.serial,
+    )
+    assert (96, 576, 1234, ReceiptHealth.HEALTHY) == (
+        first.samples,
+        first.credited,
+        first.age_ms,
+        first.health,
+    )
+    assert (SourceClass.BATCH_OS, 64, ReceiptHealth.NONE) == (
+        second.source_class,
+        second.samples,
+        second.health,
+    )
