@@ -17,6 +17,7 @@ from bench import (
     open_loop,
     rejections,
     start,
+    verify,
 )
 from bench.lesson import row as lesson
 from bench.report import Report
@@ -33,6 +34,7 @@ ROWS: dict[str, Callable[..., None]] = {
     "many": many.run,
     "open": open_loop.run,
     "rejections": rejections.run,
+    "verify": verify.run,
     "lesson": lesson.run,
 }
 

@@ -24,17 +24,16 @@ def keys_of(label: str) -> str:
 
 def tampered(vector: File) -> File:
     """Return the file of one of the vectors that MUST be refused."""
-    holder: Any = {"file": copy.deepcopy(BASES[vector["of"]]["file"])}
+    file: File = copy.deepcopy(BASES[vector["of"]]["file"])
     for change in vector["changes"]:
-        *steps, last = ["file", *change["at"]]
-        target = holder
-        for step in steps:
+        target: Any = file
+        for step in change["at"][:-1]:
             target = target[step]
         if "to" in change:
-            target[last] = copy.deepcopy(change["to"])
+            target[change["at"][-1]] = copy.deepcopy(change["to"])
         else:
-            del target[last]
-    return holder["file"]
+            del target[change["at"][-1]]
+    return file
 
 
 @cache
@@ -46,12 +45,14 @@ def large_hand() -> File:
         "432 cards", rules | {"reveal": "after_close"}, seats, tuple(seats), ("board",) * 400,
         reveal=True,
     )  # fmt: skip
-    return Played(plan, Log()).file()
+    file: File = Played(plan, Log()).file()
+    return file
 
 
 def with_two_values_exchanged(label: str) -> File:
     """Return a file in which two seats have each other's contribution, in order again."""
-    file, contributions = copy.deepcopy(HANDS[label]), BASES[label]["contributions"]
+    file: File = copy.deepcopy(HANDS[label])
+    contributions = BASES[label]["contributions"]
     opened = bytes.fromhex(BASES[label]["O"])
     values = {one["seat"]: bytes.fromhex(one["value"]) for one in contributions}
     first, second = sorted(values)[:2]

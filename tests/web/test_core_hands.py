@@ -11,7 +11,8 @@ from entropyd.log.keys import VerifierKey
 from entropyd.verify import check_proof
 from tests.web import hand_files, proofs
 from tests.web.hand_files import BASES, FILES, HANDS, LOGS, SMALL, keys_of, tampered
-from tests.web.test_core import another, at, came_of, changed, page_says, places
+from tests.web.proofs import changed
+from tests.web.test_core import another, at, came_of, page_says, places
 
 LOG_VECTORS = proofs.vectors("log")
 

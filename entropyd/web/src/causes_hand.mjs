@@ -1,5 +1,5 @@
-// Why a hand may differ: the usual slips, each tried alone at the check that failed. A slip is named
-// only if without it this check would hold; what cannot be tried is said to be the usual reason.
+// Why a hand may differ: the usual slips, each tried alone at the check that failed. Where a slip can
+// be tried it is named only if without it this check would hold.
 
 import { hex, unhex } from './bytes.mjs';
 import { cardOf } from './cards.mjs';
@@ -152,11 +152,12 @@ async function otherLeaf({ cut, rules: { n } }, fits) {
 async function seedCauses(hand, { why }) {
   const { reveal } = hand.file;
   const { C } = hand.receipts.open.says;
+  const reversed = [...reveal.seeds].reverse();
   const gives = async (seeds, blinding) => hex(await commitmentOf(hand.x, seeds, blinding)) === C;
   if (why === 'reveal_rules' || why === 'reveal_early') return [{ code: 'reveal_forbidden' }];
   if (why !== 'other_seeds') return [];
   if (await gives(reveal.seeds, reveal.saltKey)) return [{ code: 'secrets_swapped' }];
-  if (await gives([...reveal.seeds].reverse(), reveal.blinding)) return [{ code: 'seeds_reversed' }];
+  if (await gives(reversed, reveal.blinding)) return [{ code: 'seeds_reversed' }];
   return [{ code: 'seeds_other_hand' }];
 }
 

@@ -1,4 +1,4 @@
-// Why a signature or a range of a log may not hold: what is usual, and what can be seen in the file.
+// Why a signature or a range of a log may not hold: what is usual, and what the file itself shows.
 
 const SIGNATURES = {
   false_signature: 'text_changed',

@@ -1,5 +1,5 @@
-// A hand dealt card by card, at whatever stage its file shows it: every part against every other, in
-// the order of section 21.9.
+// A hand dealt card by card, at whatever stage its file shows it: every part against every other,
+// in the order of section 21.9.
 
 import { hex, unhex } from './bytes.mjs';
 import { explainHand } from './causes_hand.mjs';
@@ -14,7 +14,7 @@ import { KeyRing } from './note.mjs';
 import { insist } from './refusal.mjs';
 import { Walk, walked } from './walk.mjs';
 
-/** The report of a hand file. `given` are keys that the reader trusts, `own` what he contributed. */
+/** The report of a hand file. The reader trusts the keys `given`, and contributed `own`. */
 export async function verifyHand(fields, { given, own }) {
   const file = await readHandFile(fields);
   const hand = {

@@ -77,7 +77,7 @@ async function checkProof(hand, walk, card) {
 const cardLeaf = (x, i, item, salt) =>
   cat(lp('entropyd/card/v1'), lp(x), u32(i), u32(item), salt);
 
-/** What follows from a card: { leaf, hash, nodes, root }, or null where its path has no such length. */
+/** What follows from a card: { leaf, hash, nodes, root }; null for a path of another length. */
 export async function proofOf({ x, rules: { n } }, { leafIndex, item, salt, hashes }) {
   if (item >= 2 ** 32 || leafIndex >= n) return null;
   const leaf = cardLeaf(x, leafIndex, item, salt);

@@ -49,7 +49,9 @@ async function readLogFile(fields) {
 }
 
 function readOlder(fields) {
-  const older = { checkpoint: fields.text('checkpoint'), consistency: fields.hashes('consistency') };
+  const older = {
+    checkpoint: fields.text('checkpoint'), consistency: fields.hashes('consistency'),
+  };
   fields.finish();
   return older;
 }

@@ -1,5 +1,5 @@
-// What entries of a log tell one after the other, and whether it can have happened so. Section 20.7,
-// 3. Faults are names of texts; null is none.
+// What entries of a log tell one after the other, and whether it can have happened so. Section
+// 20.7, 3. Faults are names of texts; null is none.
 
 const STEP_ORDER = ['open', 'roll', 'seal', 'close', 'void'];
 

@@ -29,7 +29,8 @@ export async function parseKey(text) {
   const type = bytes[0];
   if (type !== SIGNS_TEXTS && type !== SIGNS_AS_WITNESS) return null;
   const digest = await sha256(utf8(`${name}\n`), bytes);
-  return hex(digest.subarray(0, 4)) === id ? { name, id, type, key: bytes.subarray(1), text } : null;
+  if (hex(digest.subarray(0, 4)) !== id) return null;
+  return { name, id, type, key: bytes.subarray(1), text };
 }
 
 /**
@@ -134,12 +135,12 @@ async function cosignedAt(text, { type, key }, value) {
   return (await verifies(key, value.subarray(8), message)) ? time : null;
 }
 
-/** The keys that a person gave, one a line. */
+/** The keys that a person gave, one a line; who pastes one twice gave it once. */
 export async function readGivenKeys(text) {
-  const lines = text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  const lines = text.split('\n').map((line) => line.trim());
   const keys = await Promise.all(lines.map(parseKey));
-  keys.forEach((key, i) => insist(key !== null, 'key.given', '', i + 1));
-  return keys;
+  keys.forEach((key, i) => insist(key !== null || lines[i] === '', 'key.given', '', i + 1));
+  return keys.filter((key, i) => key !== null && lines.indexOf(key.text) === i);
 }
 
 // Two in force, two before them, and the witnesses. Each is compared with each signature.
@@ -160,7 +161,8 @@ export async function located(field, action) {
     return await action();
   } catch (error) {
     if (error instanceof Refusal) {
-      error.field = error.field === '' || error.field === field ? field : `${field}: ${error.field}`;
+      const within = error.field === '' || error.field === field ? '' : `: ${error.field}`;
+      error.field = `${field}${within}`;
     }
     throw error;
   }

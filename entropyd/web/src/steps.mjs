@@ -84,7 +84,7 @@ export const table = (caption, heads, body) =>
   el('table', {}, el('caption', {}, caption),
     el('thead', {}, el('tr', {}, heads.map((head) => el('th', { scope: 'col' }, head)))), body);
 
-/** A table that shows its rows a page at a time; `cells` makes those of row i, the first its name. */
+/** A table whose rows are shown a page at a time; `cells` makes those of row i, its name first. */
 export function longTable(caption, heads, count, cells, step = 100) {
   const body = el('tbody');
   const row = (i) => {

@@ -46,7 +46,8 @@ export function cardParts(hand) {
   ];
 }
 
-const LEAF_FORMULA = 'SHA-256(0x00 || LP("entropyd/card/v1") || LP(X) || u32(i) || u32(item) || salt)';
+const LEAF_FORMULA =
+  'SHA-256(0x00 || LP("entropyd/card/v1") || LP(X) || u32(i) || u32(item) || salt)';
 
 /** Place, cut, leaf, salt, and the path up to D. */
 function cardProof({ rules: { shoe } }, card) {

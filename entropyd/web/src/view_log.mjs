@@ -31,7 +31,8 @@ function entryParts(entries) {
 const WHAT = ['table', 'hand', 'match', 'draw', 'raffle', 'reason'];
 
 function entryPart({ says: said, lines, hash }) {
-  const what = WHAT.filter((name) => name in said).map((name) => `${name} ${said[name]}`).join(', ');
+  const ids = WHAT.filter((name) => name in said).map((name) => `${name} ${said[name]}`);
+  const what = ids.join(', ');
   const title = `${said.index}: ${said.event}${what === '' ? '' : `, ${what}`}`;
   return folded(title, () => [
     facts([[t('hand.leaf_hash'), hex(hash)]]),
