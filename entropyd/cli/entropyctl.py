@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 from rich.console import Console
 from rich.markup import escape
 
-from entropyd.cli import credentials, keys, log, outcomes, selftest, verify
+from entropyd.cli import credentials, hand, keys, log, outcomes, selftest, verify
 from entropyd.cli.cards import render_deal
 from entropyd.cli.options import (
     DEFAULT_CLAIM_KEY,
@@ -44,6 +44,7 @@ app = typer.Typer(
 app.callback(help=__doc__)(credentials.remember)
 
 selftest.add_command(app)
+hand.add_command(app)
 verify.add_command(app)
 app.add_typer(log.app, name="log")
 app.add_typer(keys.app, name="keys")

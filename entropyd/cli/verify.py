@@ -23,6 +23,8 @@ from entropyd.verify.document import MAX_BYTES
 
 EXIT_FALSE = 1
 STANDARD_INPUT = Path("-")
+# What a directory is searched for: files of every kind, and signed notes as they are given out.
+SUFFIXES = (".json", ".txt", ".note")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,10 @@ def add_command(app: typer.Typer) -> None:
 
 def verify(
     path: Annotated[
-        Path, typer.Argument(help="A proof file, a directory of *.json, or - for standard input.")
+        Path,
+        typer.Argument(
+            help="A proof file, a directory of *.json, *.txt and *.note, or - for standard input."
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Exit code alone.")] = False,
@@ -63,6 +68,8 @@ def verify(
     A file of a hand or a log that names its own keys is looked at with these, and nobody vouches
     for them, unless keys are given. A receipt or a note to a seat, as it is, takes a key.
 
+    Of a directory, files with other names are not looked at, and it is said which.
+
     Ends with 0 if everything follows, and with 1 if something does not.
     """
     keys = _keys(key or ())
@@ -71,6 +78,7 @@ def verify(
         print(json.dumps(list(map(_as_dict, findings)), indent=2, ensure_ascii=False))
     elif not quiet:
         _show(findings, table=path.is_dir())
+        _tell_others(path)
     if any(finding.error is not None for finding in findings):
         raise typer.Exit(EXIT_FALSE)
 
@@ -78,11 +86,29 @@ def verify(
 def _files(path: Path) -> Sequence[Path]:
     if not path.is_dir():
         return [path]
-    files = sorted(file for file in path.glob("*.json") if file.is_file())
+    files = [file for file in _inside(path) if file.suffix in SUFFIXES]
     if not files:
         # Nothing checked must not look like all checked.
-        raise typer.BadParameter(f"{path} holds no file *.json")
+        raise typer.BadParameter(f"{path} holds no file {_patterns()}")
     return files
+
+
+def _inside(directory: Path) -> list[Path]:
+    return sorted(file for file in directory.iterdir() if file.is_file())
+
+
+def _patterns() -> str:
+    return ", ".join(f"*{suffix}" for suffix in SUFFIXES)
+
+
+def _tell_others(path: Path) -> None:
+    """Name the files of a directory that were left out, so that none seems to have been checked."""
+    others = (
+        [file for file in _inside(path) if file.suffix not in SUFFIXES] if path.is_dir() else []
+    )
+    if others:
+        names = ascii(", ".join(file.name for file in others))[1:-1]
+        print(f"entropyctl: not looked at, being no {_patterns()}: {names}", file=sys.stderr)
 
 
 def _keys(texts: Sequence[str]) -> Sequence[VerifierKey]:

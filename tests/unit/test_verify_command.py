@@ -60,13 +60,47 @@ def test_a_directory_is_a_table_and_1_if_one_of_it_is_false(verify, tmp_path):
     written(tmp_path / "b.json", raffle_file())
     assert 0 == verify(tmp_path)[0]
     written(tmp_path / "c.json", FALSE)
-    (tmp_path / "notes.txt").write_text("not a proof")
     code, out, _ = verify(tmp_path)
     assert 1 == code
     rows = [line.split()[:2] for line in out.splitlines()]
     assert ["FALSE", "c.json"] in rows
     assert ["ok", "a.json"] in rows
     assert out.endswith("2 of 3 verify\n")
+
+
+def vector(group, label):
+    """Return one of docs/vectors/dealt_hands.json, with the keys that a reader trusts."""
+    vectors = json.loads((ROOT / "docs/vectors/dealt_hands.json").read_text("utf-8"))
+    return next(one for one in vectors[group] if one["label"] == label)
+
+
+def test_a_directory_has_hands_ranges_of_a_log_and_signed_notes(verify, tmp_path):
+    """All under the key of one log; a note that was changed in its first line is no other text."""
+    hand = vector("hands", "one seat, in the open")
+    written(tmp_path / "hand.json", hand["file"])
+    written(tmp_path / "log.json", vector("logs", "a whole log")["file"])
+    receipt = hand["file"]["receipts"]["open"]
+    (tmp_path / "open.txt").write_text(receipt, "utf-8")
+    (tmp_path / "seal.note").write_text(hand["file"]["receipts"]["seal"], "utf-8")
+    keys = [part for key in hand["trusted"] for part in ("--key", key)]
+    code, out, err = verify(tmp_path, *keys)
+    assert (0, "") == (code, err)
+    assert out.endswith("4 of 4 verify\n")
+    (tmp_path / "open.txt").write_text(receipt.replace("entropyd", "Entropyd", 1), "utf-8")
+    code, out, _ = verify(tmp_path, *keys)
+    assert 1 == code
+    assert ["FALSE", "open.txt"] in [line.split()[:2] for line in out.splitlines()]
+
+
+def test_files_of_a_directory_that_are_left_out_are_named(verify, tmp_path):
+    """None of them seems to have been checked, and their names move no cursor."""
+    written(tmp_path / "a.json", DICE)
+    (tmp_path / "read\x1bme.md").write_text("not a proof")
+    code, out, err = verify(tmp_path)
+    assert 0 == code
+    assert out.endswith("1 of 1 verify\n")
+    expected = "entropyctl: not looked at, being no *.json, *.txt, *.note: read\\x1bme.md\n"
+    assert expected == err
 
 
 def test_json_has_every_finding(verify, tmp_path):

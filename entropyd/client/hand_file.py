@@ -1,0 +1,93 @@
+"""The hand file: what is public of a hand, and the cards that were shown, in one file.
+
+Spec: docs/protocol.md, "The hand file".
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from entropyd.client.dealt import DealtCard, Hand
+from entropyd.client.log import Log, SignedReceipt
+from entropyd.client.proofs import Proof
+from entropyd.errors import RequestError
+from entropyd.log.checkpoint import Checkpoint
+from entropyd.log.keys import VerifierKey
+from entropyd.log.receipt import Receipt
+from entropyd.log.signed_note import SignedNote
+
+
+def hand_file(log: Log, hand: Hand, shown: Sequence[DealtCard] = ()) -> Proof:
+    """Return the file of a hand, as the game server can tell it.
+
+    It has the newest checkpoint, and that the receipts which it covers are in the log. It has not
+    what the daemon does not tell again: notes to seats, and whom cards went to that are not shown.
+
+    Args:
+        log: where the receipts are.
+        hand: as it stands, at any step from the open on.
+        shown: cards of it, each with its proof, as `show` returns them.
+
+    Raises:
+        RequestError: a card is there without its proof; names its place.
+        Refusal: the daemon refuses or is not reached.
+    """
+    head = log.head()
+    checkpoint = SignedNote.decode(head.checkpoint.encode())
+    notes = [SignedNote.decode(signed.note.encode()) for signed in hand.receipts.values()]
+    tenant = Receipt.decode(notes[0].text).tenant
+    file: Proof = {
+        "entropyd": "hand/v1",
+        "tenant": tenant,
+        "table": hand.table,
+        "hand": hand.hand,
+        "rules": hand.rules,
+        "seats": [{"seat": seat, "key": key.hex()} for seat, key in sorted(hand.seats.items())],
+        "keys": _signers(head.verifier_keys, [checkpoint, *notes]),
+        "receipts": {event: signed.note for event, signed in hand.receipts.items()},
+        "leaves": [leaf.hex() for leaf in hand.leaves],
+        "cards": [card_entry(card) for card in sorted(shown, key=lambda card: card.place)],
+        "checkpoint": head.checkpoint,
+        "inclusion": _inclusion(log, hand.receipts, Checkpoint.decode(checkpoint.text).size),
+    }
+    if hand.leaf_hashes:
+        file["leaf_hashes"] = [each.hex() for each in hand.leaf_hashes]
+    return file
+
+
+def _signers(texts: Iterable[str], notes: Sequence[SignedNote]) -> list[str]:
+    """Return the keys that signed one of the notes: a daemon may have more than a file takes."""
+    signatures = [signature for note in notes for signature in note.signatures]
+    return [
+        text
+        for text in texts
+        if any(signature.names(VerifierKey.decode(text)) for signature in signatures)
+    ]
+
+
+def card_entry(card: DealtCard) -> dict[str, object]:
+    """Return a card as it stands in a hand file, and in the messages to a player's software.
+
+    Raises:
+        RequestError: it has no proof; names its place.
+    """
+    if card.item is None or not card.salt:
+        raise RequestError("cards", f"place {card.place} has no proof; ask `show` for it")
+    return {
+        "place": card.place,
+        "recipient": card.recipient,
+        "leaf_index": card.leaf_index,
+        "item": card.item,
+        "salt": card.salt.hex(),
+        "path": [node.hex() for node in card.path],
+    }
+
+
+def _inclusion(log: Log, receipts: Mapping[str, SignedReceipt], size: int) -> dict[str, object]:
+    """Return where in the tree of `size` leaves each receipt is; newer ones are in none yet."""
+    return {
+        event: {
+            "index": signed.index,
+            "path": [node.hex() for node in log.inclusion(signed.index, size).path],
+        }
+        for event, signed in receipts.items()
+        if signed.index < size
+    }
