@@ -15,11 +15,14 @@ READY  := $(VENV)/.ready
 .PHONY: demo test check run bench stubs wheels format clean
 .DELETE_ON_ERROR:
 
+# Namespaces, mounts and packages are an administrator's tools, which not every PATH has.
+demo test: export PATH := $(PATH):/usr/sbin:/sbin
+
+# A browser looks at the page for players.
 demo: $(READY)
+	./tests/setup chromium
 	$(BIN)/python -m entropyd.cli.demo
 
-# Namespaces, mounts and packages are an administrator's tools, which not every PATH has.
-test: export PATH := $(PATH):/usr/sbin:/sbin
 test: $(READY)
 	./tests/setup
 	$(BIN)/python -m pytest -n 2 --dist loadfile
