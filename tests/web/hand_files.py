@@ -24,15 +24,17 @@ def keys_of(label: str) -> str:
 
 def tampered(vector: File) -> File:
     """Return the file of one of the vectors that MUST be refused."""
-    file: File = copy.deepcopy(BASES[vector["of"]]["file"])
+    holder: Any = {"file": copy.deepcopy(BASES[vector["of"]]["file"])}
     for change in vector["changes"]:
-        target: Any = file
-        for step in change["at"][:-1]:
+        path = ["file", *change["at"]]  # of the file itself too, where all of it is another one
+        target = holder
+        for step in path[:-1]:
             target = target[step]
         if "to" in change:
-            target[change["at"][-1]] = copy.deepcopy(change["to"])
+            target[path[-1]] = copy.deepcopy(change["to"])
         else:
-            del target[change["at"][-1]]
+            del target[path[-1]]
+    file: File = holder["file"]
     return file
 
 
