@@ -1,4 +1,4 @@
-"""The page on which a player checks a draw, a match, a raffle or a round, on their own device.
+"""The page on which players check draws, raffles, rounds, hands and logs on their own device.
 
 `verify.html` is one file: it loads nothing, sends nothing, and works from disk.
 It is made of `src/` by `python -m entropyd.web.build`, and checked in, so that

@@ -5,9 +5,9 @@ export const PAGE_TEXTS = {
   'skip': ['Skip to the check', 'Przejdź do sprawdzania', 'Перейти до перевірки'],
   'language': ['Language', 'Język', 'Мова'],
   'intro': [
-    'This page computes a result again from its seeds and compares it with what you were shown. All of it happens on this device: the page sends nothing and loads nothing. You can save it and use it offline.',
-    'Ta strona oblicza wynik ponownie z jego ziaren i porównuje z tym, co Ci pokazano. Wszystko dzieje się na tym urządzeniu: strona niczego nie wysyła i niczego nie pobiera. Możesz ją zapisać i używać bez sieci.',
-    'Ця сторінка заново обчислює результат із його зерен і порівнює з тим, що вам показали. Усе відбувається на цьому пристрої: сторінка нічого не надсилає і нічого не завантажує. Її можна зберегти й користуватися без мережі.',
+    'This page computes a result again from its seeds, or a hand from its receipts and proofs, and compares it with what you were shown. All of it happens on this device: the page sends nothing and loads nothing. You can save it and use it offline.',
+    'Ta strona oblicza wynik ponownie z jego ziaren, a rozdanie z jego pokwitowań i dowodów, i porównuje z tym, co Ci pokazano. Wszystko dzieje się na tym urządzeniu: strona niczego nie wysyła i niczego nie pobiera. Możesz ją zapisać i używać bez sieci.',
+    'Ця сторінка заново обчислює результат із його зерен, а роздачу — з її квитанцій і доказів, і порівнює з тим, що вам показали. Усе відбувається на цьому пристрої: сторінка нічого не надсилає і нічого не завантажує. Її можна зберегти й користуватися без мережі.',
   ],
   'no_crypto': [
     'This browser gives the page no cryptography here, so nothing can be checked. Browsers give it only to pages from https, from localhost, or opened from a file: save this page and open the saved file.',

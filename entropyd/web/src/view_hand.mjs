@@ -40,8 +40,12 @@ function comparedLines(hand, name) {
   const ids = ['tenant', 'table', 'hand', 'O'];
   const roll = hand.hashes === null ? [] : ['contributions', 'R'];
   const included = name in hand.included ? ['index'] : [];
+  const opened = [
+    'log', 'sequence', 'rules', 'n', 'A', 'parent', 'replaces',
+    ...(hand.reveal === null ? [] : ['C', 'D']), ...(hand.cards.length === 0 ? [] : ['D']),
+  ];
   const own = {
-    open: ['rules', 'n', 'A', 'parent', 'replaces', ...(hand.reveal === null ? [] : ['C', 'D'])],
+    open: opened,
     roll: ['log', 'sequence', ...roll],
     seal: ['log', 'sequence', ...roll],
   };
