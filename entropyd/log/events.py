@@ -63,7 +63,8 @@ FORMS: dict[Event, Form] = {
     Event.SEAL: _form(f"{_HAND} contributions R"),
     Event.CLOSE: _form(f"{_HAND} dealt deals"),
     Event.VOID: _form("tenant table hand dealt reason", "sequence O deals"),
-    Event.DRAW: _form("tenant match draw number rules C D policy source", "seeds degraded"),
+    # Without `rules` from a bag: whoever tries every content of it would find the hash.
+    Event.DRAW: _form("tenant match draw number C D policy source", "rules seeds degraded"),
     Event.POLICY: _form("policy", "tenant table reason setting"),
     Event.KEY: _form("key", "previous reason"),
     Event.HEALTH: _form("reason source"),

@@ -9,6 +9,7 @@ Spec: docs/protocol.md, "Receipts".
 from dataclasses import replace
 from typing import Any
 
+from entropyd.games.bags import BagRules
 from entropyd.games.draw_kind import DrawRules
 from entropyd.hands.receipts import NS_A_MS
 from entropyd.hands.rules import rules_hash
@@ -38,6 +39,7 @@ def with_draw_entry(draft: StepDraft, record: DrawRecord, log: str) -> StepDraft
             match=draft.name,
             draw=draft.key,
             number=assigned.number,
+            rules_hash=_told_hash(record.rules),
             **_drawn(draft, record),
         ).encode()
         public = replace(record, log_index=assigned.index).public
@@ -56,6 +58,7 @@ def with_raffle_entry(draft: StepDraft, record: DrawRecord, entries: bytes, log:
             event=Event.DRAW,
             raffle=draft.name,
             entries=entries,
+            rules_hash=_hash(record.rules),
             **_drawn(draft, record),
         ).encode()
         public = replace(record, log_index=assigned.index).public
@@ -88,7 +91,6 @@ def _drawn(draft: StepDraft, record: DrawRecord) -> dict[str, Any]:
     sources = sources_of(record.provenance)
     return {
         "tenant": draft.tenant,
-        "rules_hash": _hash(record.rules),
         "commitment": record.commitment,
         "deck_root": record.result_root,
         "policy": sources.policy,
@@ -97,6 +99,15 @@ def _drawn(draft: StepDraft, record: DrawRecord) -> dict[str, Any]:
         "degraded": sources.degraded,
         "time_ms": draft.at_ns // NS_A_MS,
     }
+
+
+def _told_hash(rules: DrawRules) -> bytes | None:
+    """Return the hash of rules that a receipt may tell: none from a bag.
+
+    Its rules say what the bag holds, and all that it may hold can be tried: the hash would tell who
+    reads the log what is left in it, while the match goes on.
+    """
+    return None if isinstance(rules, BagRules) else _hash(rules)
 
 
 def _hash(rules: DrawRules) -> bytes:

@@ -112,6 +112,7 @@ def good_receipts():
         ("number", "18446744073709551615"),
     )
     yield "a draw of a match", receipt("draw", *match, *drawn)
+    yield "a draw from a bag", receipt("draw", *match, *drawn[1:])
     yield "a draw from one seed", receipt("draw", *match, *drawn, ("seeds", "computational"))
     raffle = (("tenant", "acme"), ("raffle", "spring"), RULES, ("entries", hash_of("E")))
     yield "a sealed raffle", receipt("seal", *raffle)
@@ -238,6 +239,8 @@ def wrong_lines():
         yield f"{name} is missing", changed(SEAL, name, None)
     yield "an open hand without sources", changed(OPEN, "source", None)
     yield "a void without its reason", changed(VOID, "reason", None)
+    yield "a draw without its result root", changed(MATCH, "D", None)
+    yield "a drawn raffle without its rules", changed(GOOD["a drawn raffle"], "rules", None)
     yield "a void with O and without sequence", changed(VOID, "sequence", None)
     bare = GOOD["a void before anything was opened"]
     yield "cards of a hand that was never opened", changed(bare, "dealt", "1")

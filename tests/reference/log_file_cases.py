@@ -134,9 +134,9 @@ def shuffled(hand, sequence):
     return "close", *of_hand(hand, sequence), *fixed, *whole, *FROM
 
 
-def drawn(number):
+def drawn(number, *rules):
     match = (("tenant", "acme"), ("match", "m"), ("draw", f"d{number}"), ("number", str(number)))
-    return "draw", *match, log_cases.RULES, *HASHES, *FROM
+    return "draw", *match, *rules, *HASHES, *FROM
 
 
 TABLE = ("table", *HAND, log_cases.POLICY)
@@ -146,7 +146,7 @@ GOOD = [
     TABLE,
     opening("a", 1),
     shuffled("b", 2),
-    drawn(1),
+    drawn(1, log_cases.RULES),
     step("roll", "a", 1, *ROLL, TIMED),
     step("seal", "a", 1, *ROLL),
     BARE,

@@ -201,7 +201,7 @@ FORMS = {
         "escrow replaces degraded",
     ),
     "void": ("tenant table hand dealt reason", "sequence O deals"),
-    "draw": ("tenant match draw number rules C D policy source", "seeds degraded"),
+    "draw": ("tenant match draw number C D policy source", "rules seeds degraded"),
     "draw raffle": ("tenant raffle rules entries C D policy source", "seeds degraded"),
     "policy": ("policy", "tenant table reason setting"),
     "key": ("key", "previous reason"),

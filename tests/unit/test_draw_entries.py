@@ -1,16 +1,24 @@
 """Receipts of draws of matches and of raffles: what they say, and that answers name them."""
 
 import asyncio
+from dataclasses import replace
+from hashlib import sha256
+from itertools import product
 
 import pytest
 
 from entropyd.errors import LedgerDamagedError
+from entropyd.games.bags import BagRules
+from entropyd.games.draw_rules import decode
+from entropyd.hands.binding import draw_binding
 from entropyd.hands.rules import rules_hash
 from entropyd.ledger.subjects import SubjectKind
 from entropyd.log.events import Event
 from entropyd.log.receipt import Receipt
 from entropyd.log.source_line import SourceClass
 from entropyd.service.draw_records import pack_index, read_draw, unpack_index
+from entropyd.v1 import draw_service_pb2 as pb
+from tests.fakes.dealing import MINE
 from tests.unit.test_draw_core import Desk
 
 
@@ -98,6 +106,61 @@ def test_no_receipt_holds_what_came_of_a_draw_or_who_was_in_it():
             for secret in secrets:
                 assert secret.hex().encode() not in entry.text
             assert drawn.rules.encode() not in entry.text
+
+    asyncio.run(run())
+
+
+def fitting(entry: bytes, rules: BagRules) -> list[tuple[int, ...]]:
+    """Return which contents of a bag a reader of the log finds by trying all of them.
+
+    He knows all but the contents, and compares what he can compute with every hash of a receipt.
+    """
+    told = {line.rpartition(b" ")[2] for line in entry.split(b"\n")}
+    found = []
+    for counts in product(range(6), repeat=2):
+        if sum(counts) < rules.m:
+            continue
+        tried = replace(rules, counts=counts)
+        binding = draw_binding("room", "m", "2", rules_hash(tried.encode()))
+        made = (rules_hash(tried.encode()), binding, sha256(binding).digest())
+        if told & {each.hex().encode() for each in made}:
+            found.append(counts)
+    return found
+
+
+def test_who_tries_all_contents_of_a_bag_finds_nothing_to_compare_them_with():
+    """With the hash of the rules in the receipt he would find it, as the control shows."""
+
+    async def run():
+        desk = Desk()
+        kinds = [pb.TileKind(label="red", count=5), pb.TileKind(label="blue", count=5)]
+        request = pb.DrawFromBagRequest(
+            claim=MINE, bag="b", contents=pb.BagContents(tiles=kinds), count=3
+        )
+        request.key.CopyFrom(pb.DrawKey(match="m", draw="1"))
+        await desk.draws.draw_from_bag(request, desk.call())
+        request.key.CopyFrom(pb.DrawKey(match="m", draw="2"))
+        answer = await desk.draws.draw_from_bag(request, desk.call())
+        rules = decode(answer.draw.rules.encode())
+        assert isinstance(rules, BagRules)
+        entry = desk.table.ledger.log_entries(0, 100)[1].text
+        receipt = Receipt.decode(entry)
+        assert ("2", None) == (receipt.draw, receipt.rules_hash)
+        assert [] == fitting(entry, rules)
+        told = replace(receipt, rules_hash=rules_hash(rules.encode()))
+        assert [rules.counts] == fitting(told.encode(), rules)
+
+    asyncio.run(run())
+
+
+def test_raffles_and_draws_of_other_kinds_say_the_hash_of_their_rules():
+    async def run():
+        desk = Desk()
+        rolled, sealed, drawn = await desk.roll(), await desk.seal(), await desk.draw()
+        expected = [rolled.draw.rules, sealed.raffle.rules, drawn.raffle.rules]
+        assert [rules_hash(rules.encode()) for rules in expected] == [
+            receipt.rules_hash for receipt in receipts(desk)
+        ]
 
     asyncio.run(run())
 

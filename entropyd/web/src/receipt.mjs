@@ -106,7 +106,7 @@ const EVENT_FORMS = {
     `${OF_HAND} rules n C D A delivery dealt policy source`, 'escrow replaces degraded',
   ],
   'void': ['tenant table hand dealt reason', 'sequence O deals'],
-  'draw': ['tenant match draw number rules C D policy source', 'seeds degraded'],
+  'draw': ['tenant match draw number C D policy source', 'rules seeds degraded'],
   'draw of a raffle': ['tenant raffle rules entries C D policy source', 'seeds degraded'],
   'policy': ['policy', 'tenant table reason setting'],
   'key': ['key', 'previous reason'],
