@@ -38,6 +38,26 @@ class SharedTurns:
         """Return how many lines there are."""
         return len(self._lines)
 
+    def take_now(self, key: Hashable, *, alone: bool) -> Callable[[], None] | None:
+        """Take a turn that is free, and wait for none.
+
+        What its caller knew before still holds: nothing else ran on this thread meanwhile.
+
+        Args:
+            key: at what.
+            alone: whether nobody else may have a turn at it meanwhile.
+
+        Returns:
+            What ends the turn, as `take` does; None if others go first.
+        """
+        line = self._lines.setdefault(key, _Line())
+        # Whoever is alone lets nobody in, and whoever waits already is not overtaken.
+        if line.waiting or line.alone or (alone and line.running):
+            return None
+        line.running += 1
+        line.alone = alone
+        return lambda: self._end(key, line)
+
     async def take(self, key: Hashable, *, alone: bool, patience_s: float) -> Callable[[], None]:
         """Wait for a turn.
 
@@ -53,7 +73,10 @@ class SharedTurns:
             TimeoutError: the turn did not come in time.
             OverloadError: too many wait for one at the same thing.
         """
-        line = self._lines.setdefault(key, _Line())
+        end_turn = self.take_now(key, alone=alone)
+        if end_turn is not None:
+            return end_turn
+        line = self._lines[key]
         if len(line.waiting) >= MAX_IN_LINE:
             raise OverloadError(
                 f"{MAX_IN_LINE} callers wait for their turn at one match, raffle list, hand or"

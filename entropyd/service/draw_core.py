@@ -218,25 +218,32 @@ class DrawCore:
 
     async def _find_or_draw(self, wish: Wish, answer_by_ns: int) -> tuple[StepRecord, bool]:
         while True:
-            found = self._find(wish)
+            match, found = self._find(wish)
             if found is not None:
                 return found, True
             other = self._calls.in_progress(wish.key)
             if other is not None:
                 await self._calls.follow(other, answer_by_ns)
                 continue
-            waiter = await self._enqueue(wish, answer_by_ns)
+            waiter = await self._enqueue(wish, match, answer_by_ns)
             if waiter is not None:
                 return await self._outcome(wish, waiter, answer_by_ns)
 
-    async def _enqueue(self, wish: Wish, answer_by_ns: int) -> StepWaiter | None:
-        """Take a turn and let the draw wait; None if somebody else was first meanwhile."""
-        alone = wish.changes_bags or self._match(wish) is None
-        end_turn = await self._turn(wish, answer_by_ns, alone=alone)
+    async def _enqueue(
+        self, wish: Wish, match: MatchState | None, answer_by_ns: int
+    ) -> StepWaiter | None:
+        """Take a turn and let the draw wait; None if somebody else was first meanwhile.
+
+        `match` was read just now: who waited for the turn reads it again.
+        """
+        alone = wish.changes_bags or match is None
+        end_turn = self._turns.take_now((wish.tenant, wish.match), alone=alone)
+        waited = end_turn is None
+        if end_turn is None:
+            end_turn = await self._turn(wish, answer_by_ns, alone=alone)
         waiter: StepWaiter | None = None
         try:
-            if self._calls.in_progress(wish.key) is None and self._find(wish) is None:
-                waiter = await self._enqueue_in_turn(wish)
+            waiter = await self._enqueue_in_turn(wish, match, look_again=waited)
         finally:
             if waiter is None or waiter.decided:
                 end_turn()
@@ -244,8 +251,16 @@ class DrawCore:
                 waiter.listen(lambda _decided: end_turn())
         return waiter
 
-    async def _enqueue_in_turn(self, wish: Wish) -> StepWaiter | None:
-        match = self._match(wish) or MatchState(wish.claim_digest)
+    async def _enqueue_in_turn(
+        self, wish: Wish, match: MatchState | None, *, look_again: bool
+    ) -> StepWaiter | None:
+        if look_again:
+            if self._calls.in_progress(wish.key) is not None:
+                return None
+            match, found = self._find(wish)
+            if found is not None:
+                return None
+        match = match or MatchState(wish.claim_digest)
         prepared = wish.prepare(match)
         settled = await self._settle(wish, prepared)
         # Others that have the turn too may have begun the same draw while seeds were counted.
@@ -277,7 +292,7 @@ class DrawCore:
                 self._observer.drew(wish.kind)
                 return record, False
             case StepTaken():
-                found = self._find(wish)
+                _, found = self._find(wish)
                 if found is not None:
                     return found, True
             case StepConflict():
@@ -285,10 +300,6 @@ class DrawCore:
         raise InternalError(f"match {wish.match!r} changed while nobody had its turn")
 
     # --- finding ------------------------------------------------------------------
-
-    def _match(self, wish: Wish) -> MatchState | None:
-        """Return the match of a draw, to whoever may draw in it."""
-        return self._match_of(wish.tenant, wish.match, wish.claim_digest)
 
     def _match_of(self, tenant: str, match: str, claim_digest: bytes | None) -> MatchState | None:
         subject = self._ledger.subject(SubjectKind.MATCH, tenant, match)
@@ -301,14 +312,14 @@ class DrawCore:
             )
         return read_match(subject)
 
-    def _find(self, wish: Wish) -> StepRecord | None:
-        """Return the record of a draw that was made with these parameters, or None."""
-        match = self._match(wish)
+    def _find(self, wish: Wish) -> tuple[MatchState | None, StepRecord | None]:
+        """Return a draw's match, if it goes on, and the draw if it was made as it is asked for."""
+        match = self._match_of(wish.tenant, wish.match, wish.claim_digest)
         if match is None:
-            return None
+            return None, None
         step = self._ledger.step(SubjectKind.MATCH, wish.tenant, wish.match, wish.draw)
         if step is None or wish.made(read_draw(step), match):
-            return step
+            return match, step
         raise DrawSpentError(
             f"draw {wish.draw!r} of match {wish.match!r} was made with other parameters; it stays"
             " as it is: use a new draw id"

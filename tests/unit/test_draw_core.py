@@ -145,6 +145,36 @@ def test_a_draw_is_recorded_counted_and_replayed_without_the_gate():
     asyncio.run(run())
 
 
+class CountingReader:
+    """A ledger that counts how often subjects and steps are asked for."""
+
+    def __init__(self, ledger):
+        self._ledger = ledger
+        self.asked = []
+
+    def __getattr__(self, name):
+        self.asked.append(name)
+        return getattr(self._ledger, name)
+
+
+def test_a_draw_reads_its_match_once_a_turn():
+    """Again only when it waited for the turn: others may have drawn meanwhile."""
+
+    async def run():
+        desk = Desk()
+        reader = desk.draws._ledger = CountingReader(desk.table.ledger)
+        await desk.roll("1")
+        assert reader.asked == ["subject"]
+        reader.asked.clear()
+        await desk.roll("2")
+        assert reader.asked == ["subject", "step"]
+        reader.asked.clear()
+        await asyncio.gather(desk.tiles("3"), desk.tiles("4"))
+        assert reader.asked == ["subject", "step"] * 3
+
+    asyncio.run(run())
+
+
 def test_what_is_kept_in_the_clear_tells_no_result():
     """Neither of a draw nor, by its counts, of the draws from a bag."""
 

@@ -47,6 +47,27 @@ def test_one_that_is_alone_waits_for_the_others_and_they_for_it():
     asyncio.run(run())
 
 
+def test_a_turn_that_is_free_is_taken_without_waiting():
+    """And one that is not is not taken: not beside who is alone, nor before who waits."""
+
+    async def run():
+        turns = SharedTurns()
+        first = turns.take_now("m", alone=False)
+        beside = turns.take_now("m", alone=False)
+        assert turns.take_now("m", alone=True) is None
+        waiting = asyncio.create_task(asked(turns, alone=True))
+        await settle()
+        assert turns.take_now("m", alone=False) is None
+        first()
+        beside()
+        end = await waiting
+        assert turns.take_now("m", alone=False) is None
+        end()
+        assert len(turns) == 0
+
+    asyncio.run(run())
+
+
 def test_another_match_has_a_line_of_its_own():
     async def run():
         turns = SharedTurns()
