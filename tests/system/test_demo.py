@@ -29,7 +29,7 @@ SEEN = (
     "-- entropyctl verify ",
     "hand.json: the hand that seat-1's software kept\n  verifies: ",
     "place 1 is another\n  does not verify\n  cards[1]: inclusion: ",
-    "a contribution is another\n  does not verify\n  leaves: ",
+    "a contribution is another\n  does not verify\n  leaves: have another R",
     "of the log, under its checkpoint\n  verifies: ",
     "-- the page for players",
     "hand.json: It matches.\n",

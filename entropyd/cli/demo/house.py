@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from entropyd.cli.demo.stage import PATIENCE_S, require, say, title
+from entropyd.cli.demo.stage import PATIENCE_S, fail, require, say, title
 
 CONFIG = """\
 [node]
@@ -70,6 +70,9 @@ def stop(daemon: "subprocess.Popen[bytes]") -> None:
     title("stop: SIGTERM")
     began = time.monotonic()
     daemon.send_signal(signal.SIGTERM)
-    code = daemon.wait(timeout=PATIENCE_S)
+    try:
+        code = daemon.wait(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        fail(f"the daemon still runs, {PATIENCE_S:.0f} s after SIGTERM")
     require(code == 0, f"the daemon ended with exit code {code}; expected 0 after SIGTERM")
     say(f"drained and gone in {time.monotonic() - began:.1f} s, exit code 0")

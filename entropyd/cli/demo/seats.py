@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,8 @@ class Seat:
         try:
             print(json.dumps(message), file=process.stdin, flush=True)
             line = process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
         finally:
             watch.cancel()
         answer: Message = json.loads(line) if line else {"refused": "its program ended"}
@@ -85,11 +87,10 @@ class Seat:
         """End the program, by force if it does not end by itself."""
         if self._process is None:
             return
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._process.communicate(timeout=PATIENCE_S)
-        finally:
-            self._process.kill()
-            self._process.wait()
+        self._process.kill()
+        self._process.wait()
 
 
 @contextmanager

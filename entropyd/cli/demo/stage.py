@@ -61,7 +61,9 @@ def until(
         time.sleep(0.02)
 
 
-def run(command: Sequence[str], where: Path | None = None) -> "subprocess.CompletedProcess[str]":
+def run(
+    command: Sequence[str], where: Path | None = None, *, patience_s: float = PATIENCE_S
+) -> "subprocess.CompletedProcess[str]":
     """Run a program to its end, and return what it printed; one that hangs is killed."""
     process = subprocess.Popen(
         command,
@@ -73,9 +75,9 @@ def run(command: Sequence[str], where: Path | None = None) -> "subprocess.Comple
         process_group=0,
     )
     try:
-        out, err = process.communicate(timeout=PATIENCE_S)
+        out, err = process.communicate(timeout=patience_s)
     except subprocess.TimeoutExpired:
-        fail(f"{' '.join(command[:4])} ...: not within {PATIENCE_S:.0f} s")
+        fail(f"{' '.join(command[:4])} ...: not within {patience_s:.0f} s")
     finally:
         if process.poll() is None:
             # With what it started: a browser is a dozen processes.
