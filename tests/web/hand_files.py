@@ -4,6 +4,7 @@ import copy
 from functools import cache
 from typing import Any
 
+from entropyd.hands.card_proof import CardProof, CardTree
 from tests.reference import hand_cases, naive
 from tests.reference.hand_cases import Log, Plan, Played
 from tests.web.proofs import File, vectors
@@ -45,10 +46,25 @@ def large_hand() -> File:
     seats = {f"seat-{number}": False for number in range(1, 10)}
     plan = Plan(
         "432 cards", rules | {"reveal": "after_close"}, seats, tuple(seats), ("board",) * 400,
-        reveal=True,
+        show=(), reveal=True,
     )  # fmt: skip
-    file: File = Played(plan, Log()).file()
-    return file
+    played = Played(plan, Log())
+    # The reference makes a path by hashing the whole tree: here they are made of one.
+    tree = CardTree(played.X, played.K, played.items)
+    proofs = [tree.prove(place, leaf) for place, leaf in enumerate(played.cut)]
+    file: File = played.file()
+    return file | {"cards": [_card(proof, plan.deal) for proof in proofs]}
+
+
+def _card(proof: CardProof, deal: tuple[str, ...]) -> File:
+    return {
+        "place": proof.place,
+        "recipient": deal[proof.place] if proof.place < len(deal) else "",
+        "leaf_index": proof.leaf_index,
+        "item": proof.item,
+        "salt": proof.salt.hex(),
+        "path": [node.hex() for node in proof.path],
+    }
 
 
 def with_two_values_exchanged(label: str) -> File:
