@@ -26,6 +26,7 @@ from entropyd.client.hands import Hands
 from entropyd.client.log import Consistency, Inclusion, Log, LogHead, SignedReceipt
 from entropyd.client.rounds import OpenedRound, Pair, RevealedPair, Round
 from entropyd.client.service_config import CHANNEL_OPTIONS, SERVICE_CONFIG, SERVICE_CONFIG_JSON
+from entropyd.hands.card_proof import CardProof
 
 __all__ = [
     "CHANNEL_OPTIONS",
@@ -36,6 +37,7 @@ __all__ = [
     "AsyncFair",
     "AsyncHands",
     "AsyncRaffles",
+    "CardProof",
     "ClaimKey",
     "Client",
     "Closed",

@@ -122,6 +122,7 @@ class Client:
         deck: str = "standard52",
         decks: int = 1,
         removed: Sequence[int] = (),
+        card_proofs: bool = False,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Deal:
         """Return the deck of a hand: drawn now, or as it was drawn before.
@@ -132,14 +133,18 @@ class Client:
             deck: "standard52", "standard54" or "short36".
             decks: how many of them are in the shoe, 1 to 8.
             removed: card ids left out of each, ascending.
+            card_proofs: commit each card alone, and get its proof with it: `Deal.proofs`. Part of
+                what is asked for: a hand that was drawn without them is spent.
             timeout_s: when to give up, in all, seconds.
         """
-        request = self._requests.shuffle(table, hand, deck, decks, removed)
+        request = self._requests.shuffle(table, hand, deck, decks, removed, card_proofs=card_proofs)
         try:
             response = self._shuffles.Shuffle(request, timeout=timeout_s, metadata=self._metadata)
         except grpc.RpcError as error:
             raise Refusal.from_rpc_error(error) from error
-        return Deal.from_message(response.shuffle, replayed=response.replayed)
+        return Deal.from_message(
+            response.shuffle, replayed=response.replayed, proofs=response.proofs
+        )
 
     def shuffle_batch(
         self,
@@ -222,7 +227,7 @@ class Client:
             )
         except grpc.RpcError as error:
             raise Refusal.from_rpc_error(error) from error
-        return Deal.from_message(response.shuffle, replayed=True)
+        return Deal.from_message(response.shuffle, replayed=True, proofs=response.proofs)
 
     def add_user_entropy(
         self,
@@ -343,17 +348,20 @@ class AsyncClient:
         deck: str = "standard52",
         decks: int = 1,
         removed: Sequence[int] = (),
+        card_proofs: bool = False,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Deal:
         """Return the deck of a hand; see `Client.shuffle`."""
-        request = self._requests.shuffle(table, hand, deck, decks, removed)
+        request = self._requests.shuffle(table, hand, deck, decks, removed, card_proofs=card_proofs)
         try:
             response = await self._shuffles.Shuffle(
                 request, timeout=timeout_s, metadata=self._metadata
             )
         except grpc.aio.AioRpcError as error:
             raise Refusal.from_rpc_error(error) from error
-        return Deal.from_message(response.shuffle, replayed=response.replayed)
+        return Deal.from_message(
+            response.shuffle, replayed=response.replayed, proofs=response.proofs
+        )
 
     async def shuffle_batch(
         self,
@@ -417,7 +425,7 @@ class AsyncClient:
             )
         except grpc.aio.AioRpcError as error:
             raise Refusal.from_rpc_error(error) from error
-        return Deal.from_message(response.shuffle, replayed=True)
+        return Deal.from_message(response.shuffle, replayed=True, proofs=response.proofs)
 
     async def add_user_entropy(
         self,

@@ -1,5 +1,6 @@
 """What a client gets: a deal, or a refusal that says what to do."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -8,6 +9,8 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 from entropyd.errors import InternalError
+from entropyd.hands.card_proof import CardProof
+from entropyd.hands.commitment import ITEM_BYTES, decode_items
 from entropyd.v1 import shuffle_service_pb2, types_pb2
 
 
@@ -52,6 +55,8 @@ class Deal:
         mock: a source was an emulator or a recording: do not deal money on this.
         degraded: a configured source was not healthy, or user entropy was waived.
         sources: where the bits came from.
+        proofs: of every card in dealing order, as `hands.card_proof.check_card` takes them; empty
+            unless they were asked for. Each is as secret as its card.
         message: the stored message itself, with everything else.
     """
 
@@ -68,6 +73,7 @@ class Deal:
     mock: bool
     degraded: bool
     sources: tuple[SourceUse, ...] = field(repr=False)
+    proofs: tuple[CardProof, ...] = field(repr=False)
     message: shuffle_service_pb2.Shuffle = field(repr=False, compare=False)
 
     @property
@@ -76,8 +82,18 @@ class Deal:
         return self.message.log_index
 
     @classmethod
-    def from_message(cls, message: shuffle_service_pb2.Shuffle, *, replayed: bool) -> "Deal":
-        """Return the deal that a message holds."""
+    def from_message(
+        cls,
+        message: shuffle_service_pb2.Shuffle,
+        *,
+        replayed: bool,
+        proofs: Sequence[shuffle_service_pb2.CardProof] = (),
+    ) -> "Deal":
+        """Return the deal that a message holds, with the proofs that came beside it.
+
+        Raises:
+            InternalError: there are proofs, and not one for each card.
+        """
         return cls(
             table=message.key.table,
             hand=message.key.hand,
@@ -92,8 +108,24 @@ class Deal:
             mock=message.provenance.mock,
             degraded=message.provenance.degraded,
             sources=source_uses(message.provenance),
+            proofs=_card_proofs(message.items, proofs),
             message=message,
         )
+
+
+def _card_proofs(
+    items: bytes, proofs: Sequence[shuffle_service_pb2.CardProof]
+) -> tuple[CardProof, ...]:
+    """Return the proofs with their cards. Nobody moves this deck, so place p is leaf p."""
+    if proofs and len(items) != ITEM_BYTES * len(proofs):
+        raise InternalError(
+            f"the daemon sent {len(proofs)} proofs for {len(items)} bytes of cards;"
+            f" expected one for every {ITEM_BYTES} bytes"
+        )
+    return tuple(
+        CardProof(place, place, item, proof.salt, tuple(proof.path))
+        for place, (item, proof) in enumerate(zip(decode_items(items), proofs, strict=False))
+    )
 
 
 def source_uses(provenance: types_pb2.Provenance) -> tuple[SourceUse, ...]:

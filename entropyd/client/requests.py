@@ -27,13 +27,21 @@ class Requests:
         return self._claim_key
 
     def shuffle(
-        self, table: str, hand: str, deck: str, decks: int, removed: Sequence[int]
+        self,
+        table: str,
+        hand: str,
+        deck: str,
+        decks: int,
+        removed: Sequence[int],
+        *,
+        card_proofs: bool = False,
     ) -> shuffle_service_pb2.ShuffleRequest:
         """Return a request for one hand, with its claim."""
         return shuffle_service_pb2.ShuffleRequest(
             key=types_pb2.HandKey(table=table, hand=hand),
             deck=types_pb2.Deck(name=deck, decks=decks, removed=removed),
             claim=self._claim_key.claim(table, hand),
+            card_proofs=card_proofs,
         )
 
     def get_shuffle(self, table: str, hand: str) -> shuffle_service_pb2.GetShuffleRequest:

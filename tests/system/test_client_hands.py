@@ -12,7 +12,10 @@ from entropyd.client import (
     Refusal,
     SeatContribution,
 )
+from entropyd.hands.binding import hand_binding
+from entropyd.hands.card_proof import check_card
 from entropyd.hands.claim import derive_claim
+from entropyd.hands.rules import decode, rules_hash
 from tests.fakes.hand_desk import Player
 from tests.system.harness import running
 
@@ -187,3 +190,28 @@ def test_a_watcher_of_the_client_ends_with_the_hand(client):
     hands.open(HandAsk("f", "f-1"))
     hands.close("f", "f-1")
     assert ["closed"] == [hand.state for hand in hands.watch("f", "f-1", timeout_s=10)]
+
+
+def test_a_whole_deck_with_proofs_through_the_client(daemon):
+    """Every card is checked alone against D; read back they are the same."""
+    with daemon.client() as client:
+        deal = client.shuffle("g", "g-1", deck="short36", card_proofs=True)
+        read = client.get_shuffle("g", "g-1")
+        with pytest.raises(Refusal) as told:
+            client.shuffle("g", "g-1", deck="short36")
+        again = asyncio.run(_shuffle_again(daemon))
+    rules = deal.rules.encode()
+    binding = hand_binding("acme", "g", "g-1", rules_hash(rules))
+    # What is proved is the item, and the item is the card.
+    proved = decode(rules).deck.cards([proof.item for proof in deal.proofs])
+    assert deal.card_ids == tuple(proved)
+    for proof in deal.proofs:
+        check_card(proof, binding=binding, size=36, deck_root=deal.deck_root, cut=range(36))
+    assert (deal.proofs, deal.proofs) == (read.proofs, again.proofs)
+    assert "HAND_SPENT" == told.value.reason
+
+
+async def _shuffle_again(daemon):
+    key_file = daemon.home / "claim.key"
+    async with AsyncClient(daemon.target, claim_key_file=key_file) as client:
+        return await client.shuffle("g", "g-1", deck="short36", card_proofs=True)

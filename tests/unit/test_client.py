@@ -18,6 +18,7 @@ from entropyd.client import (
     SERVICE_CONFIG,
     SERVICE_CONFIG_JSON,
     AsyncClient,
+    CardProof,
     ClaimKey,
     Client,
     Deal,
@@ -37,6 +38,7 @@ from entropyd.errors import (
     ShuttingDownError,
 )
 from entropyd.hands.claim import derive_claim
+from entropyd.hands.commitment import encode_items
 from entropyd.service.error_table import refusal
 from entropyd.v1 import (
     draw_service_pb2,
@@ -177,6 +179,51 @@ def test_a_request_carries_hand_deck_and_the_derived_claim(play):
             claim=derive_claim(KEY.key, "table-7", "hand-1"),
         )
     ] == far.servicer.requests
+
+
+def proved(*salts: bytes) -> shuffle_service_pb2.ShuffleResponse:
+    """An answer of three cards, proved card by card with these salts."""
+    answer = shuffle_service_pb2.ShuffleResponse(shuffle=SHUFFLE, replayed=True)
+    answer.shuffle.items = encode_items([51, 0, 13])
+    for salt in salts:
+        answer.proofs.add(salt=salt, path=[b"sibling", b"node"])
+    return answer
+
+
+def test_proofs_of_cards_are_asked_for_and_come_with_their_cards(play):
+    """Each as whoever checks it takes it: place, leaf, item, salt and path."""
+    answer = proved(b"x" * 32, b"y" * 32, b"z" * 32)
+    read = shuffle_service_pb2.GetShuffleResponse(shuffle=answer.shuffle, proofs=answer.proofs)
+    far = play(answer, read)
+    deal = far.client.shuffle("table-7", "hand-1", card_proofs=True)
+    path = (b"sibling", b"node")
+    assert (
+        CardProof(0, 0, 51, b"x" * 32, path),
+        CardProof(1, 1, 0, b"y" * 32, path),
+        CardProof(2, 2, 13, b"z" * 32, path),
+    ) == deal.proofs
+    assert deal == far.client.get_shuffle("table-7", "hand-1")
+    assert far.servicer.requests[0].card_proofs
+
+
+def test_without_being_asked_for_no_proofs_are_sent_for_or_shown(play):
+    far = play(proved())
+    assert () == far.client.shuffle("table-7", "hand-1").proofs
+    assert not far.servicer.requests[0].card_proofs
+
+
+def test_neither_a_deal_nor_a_proof_shows_a_salt_in_its_text(play):
+    """Who has the salt has the card: it is one of fifty-two guesses."""
+    answer = proved(b"x" * 32, b"y" * 32, b"z" * 32)
+    deal = play(answer).client.shuffle("table-7", "hand-1", card_proofs=True)
+    assert "xxx" not in repr(deal)
+    assert "CardProof(place=0, leaf_index=0)" == repr(deal.proofs[0])
+
+
+def test_proofs_that_are_not_one_for_each_card_are_not_guessed_at(play):
+    far = play(proved(b"x" * 32, b"y" * 32))
+    with pytest.raises(InternalError, match="2 proofs for 12 bytes of cards; expected one for"):
+        far.client.shuffle("table-7", "hand-1", card_proofs=True)
 
 
 def test_reading_back_shows_the_same_claim_and_is_always_a_replay(play):
@@ -349,7 +396,7 @@ def test_the_async_client_does_the_same(tmp_path):
             server.add_insecure_port(f"unix:{home}/fake.sock")
             await server.start()
             async with AsyncClient(f"unix:{home}/fake.sock", claim_key=KEY) as client:
-                deal = await client.shuffle("table-7", "hand-1")
+                deal = await client.shuffle("table-7", "hand-1", card_proofs=True)
                 with pytest.raises(Refusal) as caught:
                     await client.shuffle("table-7", "hand-2")
                 read = await client.get_shuffle("table-7", "hand-1")
@@ -361,6 +408,7 @@ def test_the_async_client_does_the_same(tmp_path):
     servicer, deal, refusal, read, pooled, node = asyncio.run(scenario())
     assert 0.29 <= servicer.arrived_s[1] - servicer.arrived_s[0]
     assert servicer.requests[0] == servicer.requests[1]
+    assert [True, True, False] == [one.card_proofs for one in servicer.requests[:3]]
     assert ("HAND_SPENT", Code.ALREADY_EXISTS) == (refusal.reason, refusal.code)
     assert deal == read
     assert (7, "dc1-a") == (pooled, node)
