@@ -40,6 +40,8 @@ from entropyd.hands.rules import Contributions, Reveal
 MAX_REASON_BYTES = 256
 UNOPENED = "unopened"
 EXPIRED = "expired"
+# What time brings about. A caller who gave one would blame seats, or a clock, for his own void.
+OWN_REASONS = frozenset({UNOPENED, EXPIRED})
 
 
 class HandState(StrEnum):
@@ -194,8 +196,8 @@ class Hand:
         """
         if run.first_place > self.dealt:
             raise WrongPlaceError(
-                f"hand {self.opened.hand!r}: place {run.first_place} is not the next; expected"
-                f" first_place {self.dealt}"
+                f"hand {self.opened.hand!r} is {self.state.upper()}: place {run.first_place} is not"
+                f" the next; expected first_place {self.dealt}"
             )
         if run.first_place == self.dealt:
             return None

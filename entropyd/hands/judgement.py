@@ -8,7 +8,7 @@ Spec: docs/protocol.md, "Contributions and cut".
 
 from dataclasses import dataclass
 
-from entropyd.hands.contributions import HASH_BYTES, Contribution, Refused, Spoken
+from entropyd.hands.contributions import Contribution, Refused, Spoken
 from entropyd.hands.cut import contribution_leaf
 from entropyd.hands.hand import Hand, HandState
 from entropyd.hands.rules import Contributions
@@ -37,16 +37,17 @@ def judge(hand: Hand, contribution: Contribution, quoted: bytes, now_ns: int) ->
     Args:
         hand: as it is recorded.
         contribution: what arrived.
-        quoted: the open hash that it quotes.
+        quoted: the open hash that it quotes, 32 bytes.
         now_ns: wall clock.
     """
     opened = hand.opened
+    # Of another hand's contribution the note names the leaf of that hand: its seat knows it again.
+    spoken = _spoken(quoted, contribution)
     if quoted != opened.open_hash:
-        return Judged(hand, contribution.leaf_hash or bytes(HASH_BYTES), Refused.OTHER_HAND)
+        return Judged(hand, spoken.leaf_hash, Refused.OTHER_HAND)
     seat = next((seat for seat in opened.seats if seat.name == contribution.seat), None)
     if seat is None:
-        return Judged(hand, contribution.leaf_hash or bytes(HASH_BYTES), Refused.UNKNOWN_SEAT)
-    spoken = _spoken(opened.open_hash, contribution)
+        return Judged(hand, spoken.leaf_hash, Refused.UNKNOWN_SEAT)
     known = hand.spoken.get(seat.name)
     if known is not None and known.leaf_hash == spoken.leaf_hash:
         return _said_again(hand, seat, known, spoken, now_ns)

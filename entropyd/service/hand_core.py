@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from entropyd.errors import EntropydError, PlaceDealtError, RequestError
 from entropyd.hands.claim import claim_digest
-from entropyd.hands.hand import check_reason
+from entropyd.hands.hand import OWN_REASONS, check_reason
 from entropyd.runtime.hand_turns import HandName
 from entropyd.runtime.hands import Hands
 from entropyd.runtime.kept_hands import KeptHand
@@ -131,7 +131,7 @@ class HandCore(HandReads):
         """Answer `VoidHand`."""
         call.identity.require(Role.VOID)
         name = name_of(request.key, call.identity.tenant)
-        check_reason(request.reason)
+        _check_callers_reason(request.reason)
         answer_by_ns = self._patience.answer_by_ns(call)
         with self._on_this_node(name):
             kept = await self._hands.void(name, request.reason, answer_by_ns)
@@ -192,6 +192,17 @@ class HandCore(HandReads):
         call.identity.require(*roles)
         name = name_of(key, call.identity.tenant)
         return name, self._patience.answer_by_ns(call)
+
+
+def _check_callers_reason(reason: str) -> None:
+    """Refuse a reason that no receipt can have, or that time alone gives.
+
+    Raises:
+        RequestError: names `reason`.
+    """
+    check_reason(reason)
+    if reason in OWN_REASONS:
+        raise RequestError("reason", f"{reason!r} is what time brings about; expected your own")
 
 
 def _deal_beside(request: pb.ContributeRequest, call: Call) -> DealWish | None:

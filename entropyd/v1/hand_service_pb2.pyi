@@ -1062,7 +1062,9 @@ class VoidHandRequest(_message.Message):
     KEY_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
-    """Why: 1 to 256 bytes, in the receipt for everybody to read. Required."""
+    """Why: 1 to 256 bytes, in the receipt for everybody to read, and neither "unopened" nor "expired",
+    which time alone brings about. Required.
+    """
     @_builtins.property
     def key(self) -> _types_pb2.HandKey:
         """Which hand. Required."""

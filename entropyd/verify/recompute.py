@@ -96,6 +96,10 @@ def _parse(presented: PresentedDeck) -> tuple[Rules, bytes]:
             f"rules say contributions={hand_rules.contributions}; expected none, this check is"
             " of hands that are dealt in the committed order"
         )
+    if hand_rules.parent is not None:
+        raise CommitmentMismatchError(
+            "rules name a parent; expected none, a hand of discards is checked by its hand file"
+        )
     if not 1 <= presented.sequence < 1 << 64:
         raise CommitmentMismatchError("sequence number q is below 1 or above 2^64 - 1")
     return hand_rules, binding

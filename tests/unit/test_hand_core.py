@@ -1104,6 +1104,9 @@ def test_malformed_steps_are_refused_by_the_name_of_their_field():
         ),
         ("reason", "void_hand", pb.VoidHandRequest(key=key())),
         ("reason", "void_hand", pb.VoidHandRequest(key=key(), reason="x" * 257)),
+        # Only time says so: a seat that did not open would be blamed by whoever voids.
+        ("reason", "void_hand", pb.VoidHandRequest(key=key(), reason="unopened")),
+        ("reason", "void_hand", pb.VoidHandRequest(key=key(), reason="expired")),
         ("next.key", "close_hand", pb.CloseHandRequest(key=key(), next=open_request("h-1"))),
         ("page_token", "list_hands", pb.ListHandsRequest(page_token="?")),
         ("page_size", "list_hands", pb.ListHandsRequest(page_size=-1)),

@@ -116,6 +116,17 @@ def test_the_reason_is_that_of_the_protocol(mode, name):
             assert found.refused is None or found.hand is hand
 
 
+def test_a_note_names_the_leaf_of_what_was_said_also_where_it_is_another_hands():
+    """A seat knows its contribution again by the O that it quoted, refused or not."""
+    for mode, name in CASES:
+        hand = dict(stages(mode))[name]
+        for contribution, _ in everything(hand):
+            for quoted in (hand.opened.open_hash, made("another O", 32)):
+                leaf = contribution_leaf(quoted, contribution.seat, contribution.value or bytes(32))
+                expected = contribution.leaf_hash or merkle.leaf_hash(leaf)
+                assert expected == judge(hand, contribution, quoted, DURING).leaf_hash
+
+
 def test_every_reason_is_met():
     """And acceptance too. A leaf names its seat, so an open contribution cannot be copied."""
     met: dict[Contributions, set[str | None]] = {mode: set() for mode in list(Contributions)[1:]}

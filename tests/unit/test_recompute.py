@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from entropyd.errors import CommitmentMismatchError, OrderMismatchError
-from entropyd.hands.rules import Contributions, Rules
+from entropyd.hands.rules import Contributions, Parent, Rules
 from entropyd.verify.recompute import PresentedDeck, recompute_whole_deck
 
 CASES = json.loads((Path(__file__).parents[2] / "docs/vectors/hands.json").read_text("utf-8"))
@@ -86,6 +86,11 @@ def test_a_true_deck_passes(case):
             },
             CommitmentMismatchError,
             "contributions=open",
+        ),
+        (
+            {"encoded_rules": Rules(parent=Parent(bytes(32), 7), whole_deck_proof=False).encode()},
+            CommitmentMismatchError,
+            "rules name a parent",
         ),
     ],
 )
