@@ -81,12 +81,15 @@ FIRED = {
     "EntropydDrawsSlow": {UNPLUGGED},
 }
 # The first two compare with hours and days ago (alerts_days_test.yml). A pair is overdue after a
-# minute at the earliest, and the daemon looks every half: longer than all scenes together.
+# minute at the earliest, and the daemon looks every half: longer than all scenes together. Nobody
+# deals card by card in the scenes.
 ONLY_PROMTOOL = {
     "EntropydSourceSlow",
     "EntropydLedgerSpaceSoonLow",
     "EntropydPairsOverdue",
     "EntropydLogProofOverdue",
+    "EntropydPlaceDealt",
+    "EntropydHandsOverdue",
 }
 # A trend of seconds, and a machine that is busy with the tests, say nothing about the daemon.
 ACCIDENTS = {"EntropydLedgerSpaceSoonLow", "EntropydDrawsSlow"}
