@@ -6,11 +6,14 @@ from typing import Protocol
 
 from entropyd.errors import EntropydError
 from entropyd.ops.logs import get_logger
-from entropyd.runtime.fair_sweep import FairSweep
+from entropyd.runtime.fair_sweep import FairSweep, Stuck
 
 # A pair may live a minute at least (`fair.reveal_after`), thirty days by default: half a minute
 # late is early enough. A run over 100,000 lines reads 100 MiB and takes seconds of idle turns.
 PAUSE_NS = 30_000_000_000
+# What an operator alone can end is told when it is first met and then once a day: a run meets it
+# every half minute, for as long as it lasts.
+TELL_AGAIN_NS = 86_400_000_000_000
 
 
 class SweepObserver(Protocol):
@@ -42,6 +45,8 @@ class FairSweeps:
         self._wall_ns = wall_ns
         self._on_fatal = on_fatal
         self._log = get_logger("fair")
+        # By reason.
+        self._told_ns: dict[str, int] = {}
         self._ended_ns: int | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -57,6 +62,8 @@ class FairSweeps:
         try:
             swept = await self._sweep.reveal(self._tenants, self._wall_ns())
             self._observer.swept(revealed=swept.revealed, overdue=swept.overdue)
+            for stuck in swept.stuck:
+                self._tell(stuck)
         except EntropydError as error:
             if error.fatal:
                 self._on_fatal(error)
@@ -67,3 +74,13 @@ class FairSweeps:
         finally:
             self._ended_ns = self._clock_ns()
             self._running = None
+
+    def _tell(self, stuck: Stuck) -> None:
+        now_ns, reason = self._clock_ns(), stuck.first.reason
+        told_ns = self._told_ns.get(reason)
+        if told_ns is not None and now_ns - told_ns < TELL_AGAIN_NS:
+            return
+        self._told_ns[reason] = now_ns
+        self._log.warning(
+            "overdue pairs could not be revealed", pairs=stuck.pairs, reason=str(stuck.first)
+        )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from entropyd.errors import (
+    EntropydError,
     EntropyHoldError,
     LedgerUnavailableError,
     OverloadError,
@@ -29,8 +30,23 @@ PATIENCE_NS = 5_000_000_000
 
 # Another run finds the pair again.
 _LATER = (EntropyHoldError, OverloadError, LedgerUnavailableError, ShuttingDownError)
-# The line is another node's, went on meanwhile, or can never be rotated again.
-_NOT_THIS_ONE = (PairNotFoundError, SecretsDestroyedError, WrongNodeError, WrongStateError)
+# The line went on meanwhile: there is nothing to reveal, or another run finds it.
+_WENT_ON = (PairNotFoundError, WrongStateError)
+# No run reveals it until an operator acts: the player is another node's, or its seed is destroyed.
+_STUCK = (SecretsDestroyedError, WrongNodeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """Overdue pairs that no run reveals until an operator acts, all for one reason.
+
+    Attributes:
+        first: the refusal of the first one; names the player.
+        pairs: how many the run met, at least 1.
+    """
+
+    first: EntropydError
+    pairs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +56,13 @@ class Swept:
     Attributes:
         revealed: pairs that were revealed.
         overdue: pairs that are overdue still: the number that an operator watches.
+        stuck: those of them that no run reveals, one for each reason. A run that ended early met
+            some of them, or none.
     """
 
     revealed: int
     overdue: int
+    stuck: tuple[Stuck, ...] = ()
 
 
 class FairSweep:
@@ -78,13 +97,14 @@ class FairSweep:
         for tenant in tenants:
             found += await self._overdue(tenant, now_ns)
         revealed = 0
+        refusals: list[EntropydError] = []
         try:
             for owner, line in found:
-                revealed += await self._reveal(owner, line.pair)
+                revealed += await self._reveal(owner, line.pair, refusals)
         except _LATER:
             # What held this one would hold the others as well.
             pass
-        return Swept(revealed, len(found) - revealed)
+        return Swept(revealed, len(found) - revealed, _stuck(refusals))
 
     def is_overdue(self, line: PairLine, now_ns: int) -> bool:
         """Tell whether a line's present pair should have been revealed, under the limits now."""
@@ -104,10 +124,20 @@ class FairSweep:
             await asyncio.sleep(0)
         return found
 
-    async def _reveal(self, owner: LineOwner, pair: int) -> bool:
-        """Return whether the pair is revealed now."""
+    async def _reveal(self, owner: LineOwner, pair: int, refusals: list[EntropydError]) -> bool:
+        """Return whether the pair is revealed now; add to `refusals` why no run will do it."""
         try:
             await self._lines.rotate(owner, pair, EXPIRED, self._clock_ns() + PATIENCE_NS)
-        except _NOT_THIS_ONE:
+        except _WENT_ON:
+            return False
+        except _STUCK as error:
+            refusals.append(error)
             return False
         return True
+
+
+def _stuck(refusals: Iterable[EntropydError]) -> tuple[Stuck, ...]:
+    by_reason: dict[str, list[EntropydError]] = {}
+    for error in refusals:
+        by_reason.setdefault(error.reason, []).append(error)
+    return tuple(Stuck(errors[0], len(errors)) for errors in by_reason.values())
