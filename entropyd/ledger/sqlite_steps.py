@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from entropyd.errors import InternalError
 from entropyd.ledger.chain import EMPTY
-from entropyd.ledger.entries import Assigned
+from entropyd.ledger.entries import Assigned, Completed
 from entropyd.ledger.hand_rows import hand_key
 from entropyd.ledger.sqlite_facts import last_step
 from entropyd.ledger.sqlite_log import LogAppender
@@ -185,6 +185,8 @@ class NewStep:
         salt: for its secret.
         numbered: what a hand that is opened got.
         record: what it becomes; None until `append`.
+        completed: what its draft was completed with, if it had to be.
+        index: of the first of its entries in the log.
     """
 
     batch: StepBatch
@@ -194,6 +196,8 @@ class NewStep:
     salt: bytes = field(repr=False)
     numbered: Numbered | None = None
     record: StepRecord | None = None
+    completed: Completed | None = None
+    index: int = 0
 
     def append(self, log: LogAppender) -> None:
         """Complete the step with its numbers, and append its entries to the log."""
@@ -209,6 +213,7 @@ class NewStep:
             if numbered is not None and done.entries:
                 numbered.log_index = index
             self.draft = replace(draft, public=done.public, state=done.state, complete=None)
+            self.completed, self.index = done, index
         self.record = self.batch.write(self.draft, self.subject, self.number, self.salt)
 
     def dealt_row(self) -> Row:
@@ -219,7 +224,7 @@ class NewStep:
 
     def outcome(self) -> StepRecorded:
         """Return what became of the draft."""
-        return StepRecorded(self.recorded())
+        return StepRecorded(self.recorded(), self.completed, self.index)
 
     def recorded(self) -> StepRecord:
         """Return the record, after `append`."""

@@ -11,7 +11,7 @@ Pure: no files, no clock.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from entropyd.ledger.entries import Complete
+from entropyd.ledger.entries import Complete, Completed
 
 
 class SubjectKind(StrEnum):
@@ -107,9 +107,17 @@ class Subject:
 
 @dataclass(frozen=True)
 class StepRecorded:
-    """The draft was written by this commit. It may be shown now."""
+    """The draft was written by this commit. It may be shown now.
+
+    Attributes:
+        record: the step.
+        completed: what `StepDraft.complete` made, as it was written; None of a draft without.
+        index: of the first of its entries in the log.
+    """
 
     record: StepRecord
+    completed: Completed | None = field(default=None, compare=False, repr=False)
+    index: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)

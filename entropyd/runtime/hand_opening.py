@@ -133,7 +133,7 @@ class HandOpening:
             )
         if not isinstance(outcome, StepRecorded):
             raise InternalError(f"hand {ask.hand!r} was opened while this call had its turn")
-        return self._store.get(ask.tenant, ask.table, ask.hand)
+        return self._store.recorded(ask.tenant, ask.hand, outcome)
 
     def _order(self, ask: OpenAsk) -> StepOrder:
         def make(seeds: DrawSeeds, provenance: bytes, drawn_at_ns: int) -> Sequence[StepDraft]:
@@ -160,8 +160,9 @@ class HandOpening:
         """Count what became of an opening, whether its caller still waits or not."""
         opened = None
         try:
-            if isinstance(waiter.outcomes()[0], StepRecorded):
-                opened = self._store.get(ask.tenant, ask.table, ask.hand).hand
+            outcome = waiter.outcomes()[0]
+            if isinstance(outcome, StepRecorded):
+                opened = self._store.recorded(ask.tenant, ask.hand, outcome).hand
         except EntropydError:
             # Whether it was recorded is not known.
             self._tables.doubt(ask.tenant, ask.table)

@@ -2,7 +2,8 @@
 
 The secrets of a hand are decrypted and its tree is hashed once for many deals.
 Both are kept for hands that are being dealt; whatever is answered follows from
-what is recorded.
+what is recorded. What a step recorded the ledger says with its outcome: it is
+not read again.
 
 Owned by the event loop's thread.
 """
@@ -19,13 +20,15 @@ from entropyd.hands.card_proof import CardProof, CardTree
 from entropyd.hands.hand import ENDED, Hand, HandState
 from entropyd.hands.rules import rules_hash
 from entropyd.ledger.entries import LogEntry
-from entropyd.ledger.subjects import StepRecord, Subject, SubjectKind
+from entropyd.ledger.subjects import StepRecord, StepRecorded, Subject, SubjectKind
 from entropyd.runtime.kept_hands import OPEN_STEP, KeptHand, OpenSecrets, read_hand
 
 # Of hands that are being dealt: some 20 KiB each.
 MAX_DECKS = 2048
 # Of hands that are asked for: some 10 KiB each.
 MAX_SEEN = 2048
+# Of receipts that were logged and not answered yet: some 0.6 KiB each.
+MAX_TEXTS = 4096
 # Hands of a page that are read in one question.
 PAGE = 256
 LIVE = tuple(state for state in HandState if state not in ENDED)
@@ -85,11 +88,26 @@ class HandStore:
         self._ledger = ledger
         self._decks: OrderedDict[tuple[str, str], Deck] = OrderedDict()
         self._seen: OrderedDict[tuple[str, str], tuple[bytes, KeptHand]] = OrderedDict()
+        self._texts: OrderedDict[int, bytes] = OrderedDict()
 
     def find(self, tenant: str, hand: str) -> KeptHand | None:
         """Return a hand that was opened here, or None."""
         subject = self._ledger.subject(SubjectKind.HAND, tenant, hand)
         return None if subject is None else self._kept(subject)
+
+    def recorded(self, tenant: str, hand: str, step: StepRecorded) -> KeptHand:
+        """Return a hand as a step left it, by what the ledger says that it wrote."""
+        if step.completed is None:
+            raise InternalError(f"hand {hand!r}: a step without its receipts and state")
+        for index, text in enumerate(step.completed.entries, step.index):
+            self._texts[index] = text
+            if len(self._texts) > MAX_TEXTS:
+                self._texts.popitem(last=False)
+        number, state = step.record.number, step.completed.state
+        kept = self._kept(Subject(SubjectKind.HAND, tenant, hand, number, state, b"", ""))
+        if step.record.step == OPEN_STEP and (tenant, hand) not in self._decks:
+            self._keep(kept.hand, _deck(kept.hand, step.record.secret))
+        return kept
 
     def _kept(self, subject: Subject) -> KeptHand:
         """Return the hand of a subject, taken apart only if it is not the one seen last."""
@@ -125,13 +143,19 @@ class HandStore:
         opened = hand.opened
         key = opened.tenant, opened.hand
         deck = self._decks.get(key)
-        if deck is None or (not deck.cut and hand.is_cut):
-            deck = self._read(hand, deck)
-            self._decks[key] = deck
-            if len(self._decks) > MAX_DECKS:
-                self._decks.popitem(last=False)
-        self._decks.move_to_end(key)
+        if deck is None:
+            deck = self._read(hand)
+        elif not deck.cut and hand.is_cut:
+            deck = Deck(deck.secrets, deck.tree, tuple(hand.cut()))
+        self._keep(hand, deck)
         return deck
+
+    def _keep(self, hand: Hand, deck: Deck) -> None:
+        key = hand.opened.tenant, hand.opened.hand
+        self._decks[key] = deck
+        self._decks.move_to_end(key)
+        if len(self._decks) > MAX_DECKS:
+            self._decks.popitem(last=False)
 
     def forget(self, hand: Hand) -> None:
         """Keep nothing of a hand that has ended."""
@@ -173,20 +197,27 @@ class HandStore:
 
     def receipt(self, index: int) -> bytes:
         """Return the text of an entry of the log that a hand names."""
+        text = self._texts.get(index)
+        if text is not None:
+            return text
         entries = self._ledger.log_entries(index, 1)
         if not entries:
             raise InternalError(f"a hand names entry {index}, which the log does not have")
         return entries[0].text
 
-    def _read(self, hand: Hand, known: Deck | None) -> Deck:
+    def _read(self, hand: Hand) -> Deck:
         opened = hand.opened
-        cut = tuple(hand.cut()) if hand.is_cut else ()
-        if known is not None:
-            return Deck(known.secrets, known.tree, cut)
         step = self._ledger.step(SubjectKind.HAND, opened.tenant, opened.hand, OPEN_STEP)
         if step is None:
             raise InternalError(f"hand {opened.hand!r} has no step that opened it")
-        secrets = OpenSecrets.decode(step.secret, f"hand {opened.hand!r}")
-        digest = rules_hash(opened.rules.encode())
-        binding = hand_binding(opened.tenant, opened.table, opened.hand, digest)
-        return Deck(secrets, CardTree(binding, secrets.salt_key, secrets.items), cut)
+        return _deck(hand, step.secret)
+
+
+def _deck(hand: Hand, secret: bytes) -> Deck:
+    """Return the deck that a hand was opened with, with its cut once it is sealed."""
+    opened = hand.opened
+    secrets = OpenSecrets.decode(secret, f"hand {opened.hand!r}")
+    digest = rules_hash(opened.rules.encode())
+    binding = hand_binding(opened.tenant, opened.table, opened.hand, digest)
+    tree = CardTree(binding, secrets.salt_key, secrets.items)
+    return Deck(secrets, tree, tuple(hand.cut()) if hand.is_cut else ())

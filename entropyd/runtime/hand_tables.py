@@ -7,11 +7,16 @@ pass a limit together.
 Owned by the event loop's thread.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from entropyd.errors import TableFullError
 from entropyd.hands.hand import ENDED, Hand
+
+# Of tables at which nothing goes on, the counts of the last ones are kept: most often a hand has
+# just ended there and the next is opened. Some 300 bytes each.
+MAX_IDLE = 4096
 
 
 @dataclass(slots=True)
@@ -65,6 +70,7 @@ class HandTables:
         """
         self._live = live
         self._tables: dict[tuple[str, str], _Table] = {}
+        self._idle: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     def reserve(self, tenant: str, table: str, limit: int) -> None:
         """Take room for a hand that is being opened; `release` gives it back.
@@ -141,6 +147,7 @@ class HandTables:
 
     def _of(self, tenant: str, table: str) -> _Table:
         counted = self._tables.get((tenant, table))
+        self._idle.pop((tenant, table), None)
         if counted is None:
             counted = self._tables[tenant, table] = _Table()
             for hand in self._live(tenant, table):
@@ -149,9 +156,17 @@ class HandTables:
         return counted
 
     def _forget_idle(self, tenant: str, table: str) -> None:
-        """Keep nothing of a table at which nothing goes on: there may be a million."""
-        if self._tables[tenant, table].is_idle:
-            del self._tables[tenant, table]
+        """Keep little of tables at which nothing goes on: there may be a million."""
+        key = tenant, table
+        if not self._tables[key].is_idle:
+            return
+        if self._tables[key].doubtful:
+            del self._tables[key]
+            return
+        self._idle[key] = None
+        if len(self._idle) > MAX_IDLE:
+            oldest, _ = self._idle.popitem(last=False)
+            del self._tables[oldest]
 
 
 def _is_live(hand: Hand | None) -> bool:

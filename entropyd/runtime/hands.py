@@ -233,7 +233,7 @@ class Hands:
         [outcome] = await self._calls.outcomes(turn.waiter, turn.answer_by_ns)
         if not isinstance(outcome, StepRecorded):
             raise InternalError(f"hand {opened.hand!r} changed while nobody else had its turn")
-        return self.store.get(opened.tenant, opened.table, opened.hand)
+        return self.store.recorded(opened.tenant, opened.hand, outcome)
 
     def _note(self, before: Hand, after: Hand, step: str, waiter: AnyWaiter[StepOutcome]) -> None:
         """Count what became of a step, whether its caller still waits or not."""

@@ -113,6 +113,9 @@ class LogContract:
         (_, outcome) = ledger.commit([logged_draft("h1"), draft])
         record = StepRecord(1, "open", "open", b"2/1/" + draft.public, draft.secret, draft.at_ns)
         assert StepRecorded(record) == outcome
+        assert (1, b"2/1/" + draft.state) == (outcome.index, outcome.completed.state)
+        texts = [entry.text for entry in ledger.log_entries(1, 9)]
+        assert texts == list(outcome.completed.entries)
         assert record == ledger.step(HAND, "room", "h2", "open")
         subject = ledger.subject(HAND, "room", "h2")
         assert (b"2/1/" + draft.state, draft.state_secret) == (subject.state, subject.state_secret)

@@ -188,8 +188,9 @@ class MemoryLedger:
                 return StepSpent()
             sequence = self._number(draft.tenant, draft.table)
             self._disk.dealt[draft.tenant, draft.name] = (draft.table, sequence)
+        done, index = None, len(self._disk.log)
         if draft.complete is not None:
-            done = draft.complete(Assigned(sequence, len(self._disk.log), len(steps) + 1))
+            done = draft.complete(Assigned(sequence, index, len(steps) + 1))
             for text in done.entries:
                 self._log(draft.tenant, text)
             draft = dataclasses.replace(draft, public=done.public, state=done.state)
@@ -199,7 +200,7 @@ class MemoryLedger:
         self._disk.subjects[subject] = Subject(
             *subject, number, draft.state, draft.state_secret, draft.label
         )
-        return StepRecorded(record)
+        return StepRecorded(record, done, index)
 
     def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
         self._refuse_closed()

@@ -1,13 +1,15 @@
 """What bounds hands: tables and their children, watchers, what a tick of the sweep does."""
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from entropyd.errors import LedgerDamagedError, OverloadError, TableFullError
 from entropyd.log.source_line import ReceiptHealth, ReceiptSourceKind, SourceClass
-from entropyd.runtime import hand_sweep
+from entropyd.runtime import hand_sweep, hand_tables
+from entropyd.runtime.hand_tables import HandTables
 from entropyd.runtime.hand_turns import HandName
 from entropyd.service import hand_feed
 from entropyd.service.receipt_sources import sources_of
@@ -102,6 +104,60 @@ def test_the_sweep_says_how_late_it_is(monkeypatch):
         return desk.sweep.overdue_ns
 
     assert 6 * SECOND < desk.run(scenario) < 8 * SECOND
+
+
+class CountingLedger:
+    """A ledger that counts what is asked of it."""
+
+    def __init__(self, ledger):
+        self._ledger = ledger
+        self.asked: Counter[str] = Counter()
+
+    def __getattr__(self, name):
+        self.asked[name] += 1
+        return getattr(self._ledger, name)
+
+
+def test_a_step_reads_its_hand_once():
+    """What it left of the hand, and its receipts, the ledger says with the outcome."""
+    desk = HandDesk()
+    reader = desk.store._ledger = CountingLedger(desk.table.ledger)
+
+    async def scenario():
+        asked = []
+        for step in (
+            desk.open("h-1"),
+            desk.deal(0, ("seat-1", 1)),
+            desk.deal(1, ("seat-2", 1)),
+            desk.close("h-1"),
+            desk.open("h-2"),
+        ):
+            reader.asked.clear()
+            await step
+            asked.append(dict(reader.asked))
+        return asked
+
+    first, *steps = desk.run(scenario)
+    # The hands of a table are counted when it has its first one.
+    assert {"subject": 1, "hands_at": 3} == first
+    assert [{"subject": 1}] * 4 == steps
+
+
+def test_what_is_counted_of_tables_is_bounded(monkeypatch):
+    """The last ones at which nothing goes on are known, and all at which something does."""
+    monkeypatch.setattr(hand_tables, "MAX_IDLE", 2)
+    counted = []
+
+    def live(_tenant, table):
+        counted.append(table)
+        return ()
+
+    tables = HandTables(live)
+    for table in ("t1", "t2", "t3", "t3", "t1"):
+        tables.reserve("room", table, 1)
+        tables.release("room", table, None)
+    assert counted == ["t1", "t2", "t3", "t1"]
+    assert set(tables._tables) == {("room", "t3"), ("room", "t1")}
 
 
 def test_what_the_sweep_keeps_is_bounded_by_what_is_live(monkeypatch):
