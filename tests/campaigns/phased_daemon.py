@@ -29,9 +29,11 @@ from entropyd.games.raffle import RAFFLE_DRAW
 from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ledger.subjects import StepDraft
 from entropyd.runtime.draws import Draws
+from entropyd.runtime.kept_hands import OPEN_STEP
 from entropyd.runtime.writer import GroupCommitWriter
 from entropyd.service.draw_core import DrawCore
 from entropyd.service.fair_core import FairCore
+from entropyd.service.hand_core import HandCore
 from entropyd.service.raffle_core import RaffleCore
 from entropyd.service.shuffle_core import ShuffleCore
 from entropyd.v1 import shuffle_service_pb2
@@ -56,10 +58,13 @@ ANSWERS: Mapping[type, Sequence[str]] = {
     DrawCore: ("draw_integers", "roll_dice", "shuffle_items", "sample", "draw_from_bag"),
     RaffleCore: ("seal_entries", "draw"),
     FairCore: ("play_round",),
+    HandCore: ("open_hand", "contribute", "deal_cards", "close_hand", "void_hand"),
 }
 
 # Draws of these wait under a name that ends with the draw's key, or have a key of their own.
 DRAWN_IN = {"match": "", "raffle": RAFFLE_DRAW}
+# A hand dealt card by card waits under its own name for what opens it.
+HAND = "hand"
 
 ROOT = Path(__file__).parents[2]
 
@@ -110,6 +115,8 @@ class Phases:
             kind, *_, key = map(str, order.key)
             if kind in DRAWN_IN:
                 self.enter("waiting", f"{kind}/{order.place}/{DRAWN_IN[kind] or key}")
+            if kind == HAND:
+                self.enter("waiting", f"{HAND}/{key}/{OPEN_STEP}")
             waiter = add_step_as_ever(draws, order)
             wait(draws)
             return waiter
@@ -170,7 +177,8 @@ class Phases:
     def _follow_answer(self, core: type, name: str) -> None:
         async def answer(this: Any, request: Any, call: Any) -> Any:
             answered = await as_ever(this, request, call)
-            if not answered.replayed:
+            # Of a hand only what opens it and deals says so; the other steps may be asked again.
+            if not getattr(answered, "replayed", False):
                 self.reach(BEFORE_ANSWER)
             return answered
 
@@ -181,7 +189,9 @@ class Phases:
 def name_of(draft: Any) -> str:
     """Return what the log calls a draft."""
     if isinstance(draft, StepDraft):
-        return f"{draft.kind}/{draft.name}/{draft.key}"
+        # Of a hand only the step that opens it has a key.
+        key = draft.key or (f"step-{draft.expected}" if draft.kind == HAND else "")
+        return f"{draft.kind}/{draft.name}/{key}"
     hand: str = draft.hand
     return hand
 
