@@ -2,7 +2,8 @@
 
 Its first row answers what somebody asks who was woken up: can we deal, why not,
 for how long. Then follow the rows in the order in which entropy becomes an
-answer: sources, levels and fill, waits, draws and rounds, ledger, requests, process.
+answer: sources, levels and fill, waits, draws and rounds, hands dealt card by card,
+ledger, requests, process.
 
 It needs no recording rule, and two variables: a Prometheus, and the instances
 that it scrapes under the job `entropyd`.
@@ -55,6 +56,7 @@ def build() -> model.Dashboard:
         ("Levels and fill", rows.levels()),
         ("Waits", rows.waits()),
         ("Draws and rounds", rows.games()),
+        ("Hands dealt card by card", rows.hands()),
         ("Ledger", rows.ledger()),
         ("Requests", rows.requests()),
         ("Process", rows.process()),

@@ -23,8 +23,10 @@ from monitoring.panels import (
 SERIES = 'job="entropyd",instance=~"$instance"'
 # The loop turns ten times a second; /healthz gives up after as many seconds.
 LOOP_STALLED_S = 5
-# Nothing that a clock says is this old: a time that was never set is Unix time 0.
+# From here on an alert waits to fire: EntropydLogProofOverdue, EntropydHandsOverdue.
 LOG_OVERDUE_S = 5
+WINDOWS_LATE_S = 5
+# Nothing that a clock says is this old: a time that was never set is Unix time 0.
 NEVER_S = 1e9
 
 # An instance that Prometheus knows and cannot reach counts as one that cannot deal. One that
@@ -443,6 +445,78 @@ def games() -> Sequence[Panel]:
             ],
             unit="cps",
             stacked=True,
+        ),
+    )
+
+
+def hands() -> Sequence[Panel]:
+    """Return the row of hands of which each card is dealt by a call of its own."""
+    return (
+        number(
+            "Place alarms",
+            "Calls since the start for a place that was dealt with another claim or to others. Not"
+            " 0: somebody may deal with a stolen credential; see EntropydPlaceDealt.",
+            Place(0, 1, 4, 4),
+            [Query(f"entropyd_hand_place_alarms_total{{{SERIES}}}", "{{instance}}")],
+            steps=[(0, GREEN), (1, RED)],
+            unit="none",
+        ),
+        number(
+            "Windows late by",
+            "For how long the oldest window or expiry has been over that is not recorded. The"
+            " daemon looks ten times a second.",
+            Place(4, 1, 4, 4),
+            [Query(f"entropyd_hands_overdue_seconds{{{SERIES}}}", "{{instance}}")],
+            steps=[(0, GREEN), (1, ORANGE), (WINDOWS_LATE_S, RED)],
+            unit="s",
+        ),
+        number(
+            "Hands that go on",
+            "Opened, and neither closed nor void. One that only grows: a game server does not close"
+            " what it opens, and hands end by their age.",
+            Place(0, 5, 8, 3),
+            [Query(f"entropyd_hands_live{{{SERIES}}}", "{{instance}}")],
+            steps=[(0, BLUE)],
+            unit="none",
+        ),
+        graph(
+            "Steps by kind",
+            "A second. Replays are not counted. A hand is rolled, sealed or void by a call, or by"
+            " time.",
+            Place(8, 1, 8, 7),
+            [
+                Query(
+                    f'sum by (step) (rate(entropyd_hand_steps_total{{{SERIES},step!="other"}}'
+                    "[$__rate_interval]))",
+                    "{{step}}",
+                )
+            ],
+            unit="cps",
+            stacked=True,
+            colours={
+                "open": PURPLE,
+                "contribute": YELLOW,
+                "rolled": ORANGE,
+                "deal": GREEN,
+                "closed": BLUE,
+                "void": RED,
+            },
+        ),
+        graph(
+            "Voids by reason",
+            "A second. Unopened: a seat did not open what it had sealed; at one table again and"
+            " again it withholds. Expired: nobody ended the hand. Other: a caller's own reason.",
+            Place(16, 1, 8, 7),
+            [
+                Query(
+                    f"sum by (reason) (rate(entropyd_hands_voided_total{{{SERIES}}}"
+                    "[$__rate_interval]))",
+                    "{{reason}}",
+                )
+            ],
+            unit="cps",
+            stacked=True,
+            colours={"unopened": RED, "expired": ORANGE, "other": BLUE},
         ),
     )
 

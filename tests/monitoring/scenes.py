@@ -2,7 +2,7 @@
 
     healthy      deals all the time
     unplugged    its device is pulled out amid a read, and more callers wait than may
-    biased       its device gives more ones than zeros, and then ones alone
+    biased       a thief deals there; its device gives more ones than zeros, and then ones alone
     stalled      its disk hangs; then another program holds its ledger
     ailing       is killed and started again, claims too much, has a defect in a driver, hangs
 
@@ -25,7 +25,7 @@ from pathlib import Path
 
 from tests.monitoring.ailing_daemon import LOOP_HANGS, READER_DIES
 from tests.monitoring.server import SCRAPE_S, Server
-from tests.monitoring.traffic import Games, Traffic
+from tests.monitoring.traffic import Games, Traffic, deal_behind_a_thief
 from tests.system.custom import custom_daemon
 from tests.system.harness import Daemon, until
 
@@ -157,6 +157,7 @@ def _play(world: World) -> None:
     ):
         # Meanwhile the others show what it was like before anything happened.
         _restart_twice(daemons[AILING])
+        deal_behind_a_thief(daemons[BIASED])
         with _hanging_disk(daemons[STALLED]):
             daemons[UNPLUGGED].faults("F9:read")
             daemons[BIASED].faults("F17:large")
@@ -176,7 +177,8 @@ def _watch_them_ail(world: World) -> None:
     world.fires(STALLED, "EntropydLedgerFailing", "EntropydHoldLedger", "EntropydDrawsUnrecorded")
     world.fires(STALLED, "EntropydLedgerSpaceLow", "EntropydHold")
     world.height(STALLED)
-    world.fires(BIASED, "EntropydSourceFailed", "EntropydHealthAlarm", "EntropydHold")
+    world.fires(BIASED, "EntropydPlaceDealt", "EntropydSourceFailed", "EntropydHealthAlarm")
+    world.fires(BIASED, "EntropydHold")
     world.height(BIASED)
     world.fires(UNPLUGGED, "EntropydHold", "EntropydSourceLost", "EntropydSourceSilent")
     world.fires(UNPLUGGED, "EntropydOverloaded", "EntropydDrawsSlow")

@@ -40,8 +40,8 @@ def test_the_first_row_answers_first():
 def test_rows_follow_the_way_of_the_entropy():
     rows = [panel["title"] for panel in BOARD["panels"] if panel["type"] == "row"]
     assert rows == [
-        "Can we deal?", "Sources", "Levels and fill", "Waits", "Draws and rounds", "Ledger",
-        "Requests", "Process",
+        "Can we deal?", "Sources", "Levels and fill", "Waits", "Draws and rounds",
+        "Hands dealt card by card", "Ledger", "Requests", "Process",
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Callers at a measured pace, who do not care how they are answered; and one who plays games."""
+"""Callers at a measured pace, who do not care how they are answered; one who plays; and a thief."""
 
 import contextlib
 import itertools
@@ -8,7 +8,7 @@ from typing import Self
 
 import grpc
 
-from entropyd.client import Client
+from entropyd.client import ClaimKey, Client, HandAsk, Hands, Refusal
 from tests.system.harness import Daemon
 from tests.system.wire import Wire, order
 
@@ -59,16 +59,18 @@ class Traffic:
 
 
 class Games:
-    """One caller who draws numbers, rolls dice, takes tiles, and plays rounds."""
+    """One caller who draws numbers, rolls dice, takes tiles, plays rounds, and deals hands."""
 
     def __init__(self, daemon: Daemon, *, pause_s: float) -> None:
         """Prepare it; entering the block starts it.
 
         Args:
             daemon: whom it asks.
-            pause_s: between a turn and the next: three draws and two rounds.
+            pause_s: between a turn and the next: three draws, two rounds and two hands, of which
+                one is void.
         """
         self._client = daemon.client()
+        self._dealer = daemon.client(socket_name="dealer.sock")
         self._pause_s = pause_s
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._play)
@@ -79,6 +81,7 @@ class Games:
         fair.set_client_seed("ann", "mine", server_hash=pair.server_hash)
         for turn in itertools.count():
             self._take(self._client, turn)
+            self._deal(self._dealer.hands(), turn)
             if self._stopping.wait(self._pause_s):
                 return
 
@@ -90,6 +93,14 @@ class Games:
         draws.draw_from_bag(match, "rack", "letters", 7, preset="english")
         fair.play_round("ann", f"spin-{turn}", "roulette")
         fair.play_round("ann", f"reels-{turn}", "slots", machine="cascade")
+
+    @staticmethod
+    def _deal(hands: Hands, turn: int) -> None:
+        dealt, dropped = f"dealt-{turn}", f"dropped-{turn}"
+        hands.open(HandAsk("evening", dealt))
+        hands.deal("evening", dealt, 0, [("seat-1", 2), ("seat-2", 2)])
+        hands.close("evening", dealt, following=HandAsk("evening", dropped))
+        hands.void("evening", dropped, "misdeal")
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -104,3 +115,17 @@ class Games:
         self._stopping.set()
         self._thread.join()
         self._client.close()
+        self._dealer.close()
+
+
+def deal_behind_a_thief(daemon: Daemon) -> None:
+    """Ask for a card as its dealer, after somebody with another claim key was dealt it."""
+    target = f"unix:{daemon.home}/dealer.sock"
+    with (
+        Client(target, claim_key=ClaimKey(bytes(32))) as thief,
+        daemon.client(socket_name="dealer.sock") as dealer,
+    ):
+        dealer.hands().open(HandAsk("t", "robbed"))
+        thief.hands().deal("t", "robbed", 0, [("seat-1", 1)])
+        with contextlib.suppress(Refusal):
+            dealer.hands().deal("t", "robbed", 0, [("seat-1", 1)])
