@@ -254,6 +254,8 @@ class Burst:
             if len(call.ask.parts) > 1 and error.reason == "PLACE_DEALT":
                 # It is loud, and says nothing of the contributions that it came with.
                 told = [ANY, error.reason]
+        except Exception as error:
+            raise ViolationError(f"{call.ask.name} failed: {error!r}") from error
         else:
             told = hand_facts.replies(call.ask.parts, answer)
             note(self._book, hand_facts.facts(name, answer))

@@ -10,6 +10,7 @@ import sys
 from textwrap import shorten
 
 from tests.campaigns.mutants_draws import DRAWS
+from tests.campaigns.mutants_hands import HANDS
 from tests.campaigns.mutation import Edit, Mutant, Tree, copied_tree
 
 UNIT = "tests/unit"
@@ -494,7 +495,7 @@ FURTHER = (
     ),
 )
 
-MUTANTS = TEN + FURTHER + DRAWS
+MUTANTS = TEN + FURTHER + DRAWS + HANDS
 
 
 def main() -> int:

@@ -14,7 +14,8 @@ from entropyd.runtime.kept_hands import KeptHand
 from entropyd.service import hand_core, hand_messages
 from tests.campaigns.hand_burst import FAULTS, ViolationError
 from tests.campaigns.hand_scripts import OPENLY, SCRIPTS, SEALEDLY, TABLE, Script
-from tests.campaigns.model import explore
+from tests.campaigns.model import Explorer, explore
+from tests.fakes.manual_time import ManualClock, play
 
 # Seconds of each script, on a machine that does nothing else a third of them.
 LIMIT_S = 15.0
@@ -24,7 +25,14 @@ STATES = 30
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_nothing_that_must_never_be(script: Script):
     """Counts of what was explored are printed (-rP)."""
-    tally = explore(script, states=STATES, overlapping=1, limit_s=LIMIT_S)
+    explorer = Explorer(script, states=STATES, overlapping=1, limit_s=LIMIT_S)
+    broken = ""
+    try:
+        play(ManualClock(), explorer.explore)
+    except ViolationError as error:
+        broken = str(error)
+    assert broken == ""
+    tally = explorer.tally
     print(tally.line())
     assert tally.states >= 50
     for fault in FAULTS:
