@@ -2,19 +2,28 @@
 
 JSON with hexadecimal texts, its names in order: an operator can read it, and a
 test can compare it. Nothing here is secret, and nothing of it is ever hashed as
-it stands; the protocol has bytes of its own.
+it stands; the protocol has bytes of its own. It is written anew with each step:
+what follows from something else in it is left out.
+
+    spoken  of each seat the value that is known, or the leaf hash: [value, ""] or ["", hash]
+    runs    first place, recipients with how many places each, and the claim digest; that is ""
+            where it is the one before
 """
 
 import json
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby, repeat
 from typing import Any
 
-from entropyd.errors import InternalError
+from entropyd.errors import InternalError, RequestError
 from entropyd.hands import rules as hand_rules
 from entropyd.hands.contributions import Roll, Spoken
+from entropyd.hands.cut import CONTRIBUTION_BYTES, contribution_leaf
 from entropyd.hands.deals import DealRun
 from entropyd.hands.hand import Hand, HandState
 from entropyd.hands.opened import OpenedHand
 from entropyd.hands.seats import Seat
+from entropyd.log import merkle
 
 
 def encode(hand: Hand) -> bytes:
@@ -30,7 +39,7 @@ def decode(encoded: bytes) -> Hand:
     """
     try:
         return _hand(json.loads(encoded))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RequestError) as error:
         raise InternalError(f"a stored hand cannot be read ({type(error).__name__})") from error
 
 
@@ -52,36 +61,58 @@ def _plain(hand: Hand) -> dict[str, Any]:
         "deadline_ns": opened.deadline_ns,
         "leaf_window_ns": opened.leaf_window_ns,
         "state": hand.state.value,
-        "spoken": {
-            seat: [one.leaf_hash.hex(), one.leaf.hex()] for seat, one in hand.spoken.items()
-        },
+        "spoken": {seat: _plain_spoken(one) for seat, one in hand.spoken.items()},
         "roll": None if hand.roll is None else hand.roll.deadline_ns,
-        "runs": [
-            [run.first_place, list(run.recipients), run.claim_digest.hex()] for run in hand.runs
-        ],
+        "runs": list(_plain_runs(hand.runs)),
         "reason": hand.reason,
     }
 
 
+def _plain_spoken(one: Spoken) -> list[str]:
+    return [one.leaf[-CONTRIBUTION_BYTES:].hex(), "" if one.leaf else one.leaf_hash.hex()]
+
+
+def _plain_runs(runs: Sequence[DealRun]) -> Iterator[list[Any]]:
+    before = b""
+    for run in runs:
+        recipients = [[to, len(list(places))] for to, places in groupby(run.recipients)]
+        same = run.claim_digest == before
+        yield [run.first_place, recipients, "" if same else run.claim_digest.hex()]
+        before = run.claim_digest
+
+
 def _hand(plain: dict[str, Any]) -> Hand:
+    opened = _opened(plain)
     spoken = {
-        seat: Spoken(bytes.fromhex(leaf_hash), bytes.fromhex(leaf))
-        for seat, (leaf_hash, leaf) in plain["spoken"].items()
+        seat: _spoken(opened.open_hash, seat, bytes.fromhex(value), bytes.fromhex(leaf_hash))
+        for seat, (value, leaf_hash) in plain["spoken"].items()
     }
     roll = None
     if plain["roll"] is not None:
         roll = Roll(tuple(sorted(one.leaf_hash for one in spoken.values())), plain["roll"])
     return Hand(
-        opened=_opened(plain),
+        opened=opened,
         state=HandState(plain["state"]),
         spoken=spoken,
         roll=roll,
-        runs=tuple(
-            DealRun(first, tuple(recipients), bytes.fromhex(claim_digest))
-            for first, recipients, claim_digest in plain["runs"]
-        ),
+        runs=tuple(_runs(plain["runs"])),
         reason=plain["reason"],
     )
+
+
+def _spoken(open_hash: bytes, seat: str, value: bytes, leaf_hash: bytes) -> Spoken:
+    if not value:
+        return Spoken(leaf_hash)
+    leaf = contribution_leaf(open_hash, seat, value)
+    return Spoken(merkle.leaf_hash(leaf), leaf)
+
+
+def _runs(plain: list[Any]) -> Iterator[DealRun]:
+    claim_digest = b""
+    for first, recipients, digest in plain:
+        claim_digest = bytes.fromhex(digest) or claim_digest
+        places = chain.from_iterable(repeat(to, count) for to, count in recipients)
+        yield DealRun(first, tuple(places), claim_digest)
 
 
 def _opened(plain: dict[str, Any]) -> OpenedHand:

@@ -465,7 +465,8 @@ def test_a_hand_comes_back_as_it_was():
             hands[-1], *(Contribution(seat.name, value=value(seat.name)) for seat in SEATS)
         ).after_window(DURING)
     )
-    hands.append(hands[-1].deal(0, ["seat-1", "burn"], CLAIM))
+    dealt = hands[-1].deal(0, ["seat-1", "burn"], CLAIM)
+    hands.append(dealt.deal(2, ["seat-2", "seat-2", "seat-1"], CLAIM).deal(5, ["burn"], bytes(32)))
     hands += [hands[-1].close(), hands[-1].void("misdeal, with \u00e9")]
     states = [snapshot.decode(snapshot.encode(one)) for one in hands]
     assert hands == states
