@@ -48,7 +48,7 @@ user_shortfall = "{shortfall}"
 [[listener]]
 address = "{target}"
 tenant = "bench"
-roles = ["deal_all", "draw", "contribute", "audit"]
+roles = ["deal_all", "deal", "draw", "contribute", "audit"]
 
 [http]
 address = "127.0.0.1:{http_port}"

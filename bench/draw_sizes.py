@@ -7,12 +7,10 @@ after, once its write-ahead log was written back: rows, indexes, log entries, wh
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
 
 from bench.daemon import BenchDaemon, dealing
+from bench.file_size import file_bytes
 from bench.report import Line, Report
 from entropyd.client import ClaimKey, Client, Draws, Fair, Large
 
@@ -41,19 +39,10 @@ def run(report: Report, *, quick: bool) -> None:
 
 def _grown(daemon: BenchDaemon, ask: Ask, count: int) -> int:
     ask(-1)  # Tables, players and first pages are there.
-    before = _file_bytes(daemon.home)
+    before = file_bytes(daemon.home)
     for number in range(count):
         ask(number)
-    return (_file_bytes(daemon.home) - before) // count
-
-
-def _file_bytes(home: Path) -> int:
-    path = home / "state" / "ledger.sqlite3"
-    with closing(sqlite3.connect(path, timeout=30)) as stranger:
-        busy, _, _ = stranger.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    if busy:
-        raise RuntimeError("the write-ahead log was not written back: somebody reads the ledger")
-    return path.stat().st_size
+    return (file_bytes(daemon.home) - before) // count
 
 
 def _match(number: int) -> tuple[str, str]:

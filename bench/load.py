@@ -9,6 +9,7 @@ that a figure which it limited can be seen.
              counts from when a call was due, not from when it could be sent
     batch    N callers of batches, each of whom calls again when it was answered
     stream   N hands under way on each stream
+    hands    N tables at which one hand, dealt card by card, follows the other
 """
 
 import asyncio
@@ -26,14 +27,15 @@ from typing import Any
 import uvloop
 
 from bench.draw_load import ASKED, Turn, turns
+from bench.hand_load import hands
 from bench.http2 import Connection, connect
 from bench.many_load import batches, streams
-from bench.process import cpu_s
-from bench.report import percentile
+from bench.tally import Tally
 from entropyd.v1 import shuffle_service_pb2, types_pb2
 
 PATHS = {
     "shuffle": "/entropyd.v1.ShuffleService/Shuffle",
+    "shuffle, card proofs": "/entropyd.v1.ShuffleService/Shuffle",
     "empty": "/entropyd.bench.v1.BenchService/Empty",
 }
 # A card room's tables; each hand is another.
@@ -45,14 +47,14 @@ class Order:
     """What to do.
 
     Attributes:
-        kind: `closed`, `open`, `batch` or `stream`.
-        method: key of PATHS or of `draw_load.ASKED`.
+        kind: `closed`, `open`, `batch`, `stream` or `hands`.
+        method: key of PATHS, of `draw_load.ASKED` or of `hand_load.STYLES`.
         target: "unix:/path".
         pid: the server, whose CPU time is taken at both ends of the measured time.
         name: begins the hands' ids; never the same twice on one ledger.
         seconds: for how long.
         connections: how many connections share the calls, or how many streams there are.
-        in_flight: callers of a closed loop or of batches; hands under way on each stream.
+        in_flight: callers of a closed loop or of batches; hands under way on each stream; tables.
         hands: hands of a batch, or of a message of a stream.
         again: each of these asks for the hands of the first, as a server that records nothing
             lets one: making them costs more than it takes to deal them.
@@ -76,38 +78,6 @@ class Order:
     timeout_s: int = 10
 
 
-class Tally:
-    """Answers as they come: their latencies while the clock runs, and how many were refused."""
-
-    def __init__(self, pid: int) -> None:
-        self.latencies_s: list[float] = []
-        self.refused = 0
-        self.lateness_s: list[float] = []
-        self._pid = pid
-        self._began = (time.monotonic(), cpu_s(pid), time.process_time())
-
-    def result(self) -> dict[str, float]:
-        """Stop the clock and return the figures."""
-        began, server_s, own_s = self._began
-        seconds = time.monotonic() - began
-        answered = len(self.latencies_s)
-        server_s = cpu_s(self._pid) - server_s
-        figures = {f"p{share}": self._ms(share) for share in (50, 99, 99.9)}
-        return figures | {
-            "answered": answered,
-            "refused": self.refused,
-            "seconds": seconds,
-            "rate": answered / seconds,
-            "server_cpu_s": server_s,
-            "server_us": server_s / max(1, answered) * 1e6,
-            "client_cores": (time.process_time() - own_s) / seconds,
-            "late_p99": percentile(self.lateness_s, 0.99) * 1e3,
-        }
-
-    def _ms(self, percent: float) -> float:
-        return percentile(self.latencies_s, percent / 100) * 1e3
-
-
 def messages(order: Order) -> Iterator[bytes]:
     """Yield the messages of an order's calls: another hand each, or nothing at all."""
     if order.method == "empty":
@@ -119,6 +89,7 @@ def messages(order: Order) -> Iterator[bytes]:
             key=types_pb2.HandKey(table=f"table-{number % TABLES}", hand=hand),
             # As good as derived: what it is derived from is the client's affair.
             claim=hashlib.sha256(hand.encode()).digest()[:16],
+            card_proofs=order.method == "shuffle, card proofs",
         ).SerializeToString()
 
 
@@ -241,6 +212,7 @@ KINDS: dict[str, Callable[[Order], Any]] = {
     "open": open_loop,
     "batch": batches,
     "stream": streams,
+    "hands": hands,
 }
 
 
