@@ -1,7 +1,7 @@
 # ruff: noqa: E741, N803 - names are the document's letters
 """What is recorded of hands, and what callers were told of them, as the model has them.
 
-Reads the disk as an operator would: JSON behind lengths, and the lines of receipts. Looks at what
+Takes hands apart as they are stored, and receipts by their lines. Looks at what
 must hold of a disk at any moment, and of an answer when it is given.
 
 Spec: docs/protocol.md, "Receipts" and "Hands dealt card by card".
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from entropyd.hands import snapshot
 from entropyd.ledger.subjects import SubjectKind
 from tests.campaigns import hand_model as model
 from tests.fakes.hand_desk import HOUR
@@ -33,25 +34,38 @@ def tables(disk: MemoryDisk) -> model.Table:
 @lru_cache(maxsize=4096)
 def hand(state: bytes) -> model.Hand:
     """Return a hand of what is recorded of it. Nobody changes it."""
-    plain = json.loads(_fields(state)[0])
-    rules = dict(line.split("=", 1) for line in plain["rules"].splitlines())
-    X = naive.hand_X(plain["tenant"], plain["table"], plain["hand"], plain["rules"].encode())
+    kept = snapshot.decode(_fields(state)[0])
+    opened, rules = kept.opened, kept.opened.rules.encode().decode("ascii")
     return {
-        "mode": rules["contributions"],
-        "seats": tuple(seat for seat, _ in plain["seats"]),
-        "n": plain["size"],
-        "state": plain["state"].upper(),
-        "said": {seat: [hashed, bool(leaf)] for seat, (hashed, leaf) in plain["spoken"].items()},
-        "leaves": {seat: leaf for seat, (_, leaf) in plain["spoken"].items()},
-        "deadline": plain["deadline_ns"],
-        "window": plain["leaf_window_ns"],
-        "expires": plain["opened_at_ns"] + HOUR,
-        "roll": plain["roll"],
-        "runs": plain["runs"],
-        "reason": plain["reason"],
-        "O": bytes.fromhex(plain["O"]),
-        "X": X,
-        "plain": plain,
+        "mode": str(opened.rules.contributions),
+        "seats": tuple(seat.name for seat in opened.seats),
+        "n": opened.size,
+        "state": kept.state.upper(),
+        "said": {seat: [one.leaf_hash.hex(), bool(one.leaf)] for seat, one in kept.spoken.items()},
+        "leaves": {seat: one.leaf.hex() for seat, one in kept.spoken.items()},
+        "deadline": opened.deadline_ns,
+        "window": opened.leaf_window_ns,
+        "expires": opened.opened_at_ns + HOUR,
+        "roll": None if kept.roll is None else kept.roll.deadline_ns,
+        "runs": [
+            [run.first_place, list(run.recipients), run.claim_digest.hex()] for run in kept.runs
+        ],
+        "reason": kept.reason,
+        "O": opened.open_hash,
+        "X": naive.hand_X(opened.tenant, opened.table, opened.hand, rules.encode()),
+        "plain": {
+            "tenant": opened.tenant,
+            "table": opened.table,
+            "hand": opened.hand,
+            "rules": rules,
+            "sequence": opened.sequence,
+            "size": opened.size,
+            "seats": [[seat.name, seat.public_key.hex()] for seat in opened.seats],
+            "C": opened.commitment.hex(),
+            "D": opened.deck_root.hex(),
+            "A": opened.seats_root.hex(),
+            "O": opened.open_hash.hex(),
+        },
     }
 
 
