@@ -257,7 +257,7 @@ def _key_events(ledger: Ledger) -> list[_KeyEvent]:
 def _table_entry(config: Config, origin: str, policy: str) -> TableEntry:
     settings = hand_settings(config)
 
-    def entry(tenant: str, table: str, index: int) -> bytes:
+    def entry(tenant: str, table: str, index: int, hands_before: int) -> bytes:
         return table_receipt(
             log=origin,
             index=index,
@@ -265,6 +265,7 @@ def _table_entry(config: Config, origin: str, policy: str) -> TableEntry:
             table=table,
             policy=policy,
             settings=settings,
+            hands_before=hands_before,
             ms=time.time_ns() // NS_A_MS,
         )
 

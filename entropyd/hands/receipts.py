@@ -13,7 +13,7 @@ from entropyd.errors import InternalError
 from entropyd.hands.hand import Hand, HandState
 from entropyd.hands.rules import Contributions, rules_hash
 from entropyd.log.events import Event
-from entropyd.log.receipt import Receipt
+from entropyd.log.receipt import HANDS_BEFORE, Receipt
 from entropyd.log.source_line import Setting, SourceLine
 
 NS_A_MS = 1_000_000
@@ -42,9 +42,16 @@ def table_receipt(
     table: str,
     policy: str,
     settings: tuple[Setting, ...],
+    hands_before: int,
     ms: int,
 ) -> bytes:
-    """Return the text that begins a table, before its first hand."""
+    """Return the text that begins a table in a log, before its first hand there.
+
+    `hands_before` is how many hands the table had before, which are not in this log.
+    """
+    if hands_before:
+        told = Setting(HANDS_BEFORE, str(hands_before))
+        settings = tuple(sorted((*settings, told), key=lambda setting: setting.name))
     return Receipt(
         log=log,
         index=index,

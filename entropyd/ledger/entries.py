@@ -58,8 +58,9 @@ class LogEntry:
 Complete = Callable[[Assigned], Completed]
 """Makes the step of its numbers."""
 
-TableEntry = Callable[[str, str, int], bytes]
-"""Makes the receipt of a table that has its first hand, of tenant, table and index."""
+TableEntry = Callable[[str, str, int, int], bytes]
+"""Makes the receipt of a table that has its first hand in this log, of tenant, table, index and how
+many hands it had before."""
 
 HandEntry = Callable[[int, int, bytes], bytes]
 """Makes the receipt of a hand that is dealt whole, of index, number and open hash."""

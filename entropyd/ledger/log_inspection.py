@@ -1,8 +1,10 @@
-"""The log read from its first entry to its last, and whether hands lead to their receipts.
+"""The log read from its first entry to its last, and whether hands and tables lead to receipts.
 
 Checked of every entry: its place, its leaf and the nodes that it completes (sqlite_log.py), the
 index that its text says, and whose it is. Of every hand, of either kind: that the index beside its
 spent id is that of a receipt which names it, and that no receipt of a hand is without such an id.
+Of every table: that the index beside it is that of its newest receipt, and that this one says how
+many hands were before it.
 Of a hand that is dealt card by card also: its number, its spent id, and its label.
 
 What else a receipt says is for a verifier; here it is text.
@@ -10,6 +12,7 @@ What else a receipt says is for a verifier; here it is text.
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from entropyd.errors import LedgerDamagedError
 from entropyd.ledger.entries import LogEntry
@@ -26,11 +29,22 @@ _DEALT = """
 """
 _COUNT_SUBJECTS = "SELECT count(*) FROM subjects WHERE kind = ?"
 _SPENT = "SELECT hand_id, log_index FROM spent WHERE hand_key = ?"
+_TABLES = "SELECT id, tenant, name, log_index FROM tables ORDER BY id"
 # The first receipt of a hand, of either kind.
 _OPENS = (b"\nevent: open\n", b"\ndelivery: whole-deck\n")
 _POLICY = b"\nevent: policy\n"
+_TABLE = b"\nevent: table\n"
+_HANDS_BEFORE = b"setting: hands_before "
 # Hands follow each other as their receipts do, mostly: so many are read at once.
 _ENTRIES_A_READ = 512
+
+
+@dataclass(frozen=True, slots=True)
+class _TableReceipt:
+    """The newest receipt of a table: its index, and how many hands it says were before it."""
+
+    index: int
+    hands_before: int
 
 
 class LogInspection:
@@ -51,14 +65,36 @@ class LogInspection:
         self._connection = connection
         self._first = 0
         self._read: list[LogEntry] = []
+        self._tables: dict[tuple[str, str], _TableReceipt] = {}
         self.entries = self.opened = self.led_to = 0
         for entry in check_log(connection):
             _check_text(entry)
             self.entries += 1
             self.opened += any(line in entry.text for line in _OPENS)
+            if _TABLE in entry.text:
+                self._note_table(entry)
+        self._check_tables()
+
+    def _note_table(self, entry: LogEntry) -> None:
+        lines = entry.text.split(b"\n")
+        (name,) = [line for line in lines if line.startswith(b"table: ")]
+        told = [line for line in lines if line.startswith(_HANDS_BEFORE)]
+        before = int(told[0].removeprefix(_HANDS_BEFORE)) if told else 0
+        table = (entry.tenant, name.removeprefix(b"table: ").decode("ascii"))
+        self._tables[table] = _TableReceipt(entry.index, before)
+
+    def _check_tables(self) -> None:
+        newest = {table: receipt.index for table, receipt in self._tables.items()}
+        for row, tenant, name, index in self._connection.execute(_TABLES):
+            found = newest.pop((tenant, name), None)
+            if index != found:
+                raise row_damaged(f"tables/{row}", "log_index", f"is {index}, expected {found}")
+        for (tenant, name), index in newest.items():
+            where = f"log_entries/{index}"
+            raise row_damaged(where, "texts", f"is of {tenant}'s table {name}, which is not there")
 
     def check_hand(self, where: str, index: int | None, names: dict[str, str]) -> None:
-        """Return if a hand has no receipt, or one that names it.
+        """Return if a hand has a receipt that names it, or none because it is older than the log.
 
         Args:
             where: the row of the hand, for error texts.
@@ -68,6 +104,7 @@ class LogInspection:
         Raises:
             LedgerDamagedError: another receipt, or none, lies at the index.
         """
+        self._check_number(where, index, names)
         if index is None:
             return
         entry = self._entry(index)
@@ -75,6 +112,20 @@ class LogInspection:
         if entry is None or not expected <= set(entry.text.split(b"\n")):
             raise row_damaged(where, "log_index", f"is {index}, which is not its receipt")
         self.led_to += 1
+
+    def _check_number(self, where: str, index: int | None, names: dict[str, str]) -> None:
+        """Check that of a table's hands those beyond `hands_before` stand behind its receipt."""
+        receipt = self._tables.get((names["tenant"], names["table"]))
+        if receipt is None:
+            return
+        is_behind = index is not None and index > receipt.index
+        if is_behind != (int(names["sequence"]) > receipt.hands_before):
+            raise row_damaged(
+                where,
+                "log_index",
+                f"is {index}, and receipt {receipt.index} of its table says that"
+                f" {receipt.hands_before} hands were before it",
+            )
 
     def check_counts(self) -> None:
         """Return if each first receipt of a hand was led to, after all hands were asked.

@@ -124,7 +124,7 @@ class SqliteLedger(SubjectReader, LogReader):
         return ledger
 
     def set_table_entry(self, table_entry: TableEntry | None) -> None:
-        """Let the first hand of each table be preceded by a receipt. The writer's thread.
+        """Let the first receipt of a hand at each table follow one of it. The writer's thread.
 
         Args:
             table_entry: makes it; called inside the transaction. None: tables have no receipt.

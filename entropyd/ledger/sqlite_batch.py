@@ -69,7 +69,7 @@ class HandBatch:
         record, row = self.rows.write(
             draft,
             self._last_id,
-            numbered.table_id,
+            numbered.table.row_id,
             numbered.sequence,
             self._link,
             salts=salts,
@@ -98,12 +98,11 @@ class NewHand:
     record: HandRecord
 
     def append(self, log: LogAppender) -> None:
-        """Append its receipt to the log, if it brought one, and before it that of a new table."""
+        """Append its receipt to the log, if it brought one, and before it that of its table."""
         draft, record = self.draft, self.record
-        if record.sequence == 1:
-            log.append_table(draft.tenant, draft.table)
         if draft.entry is None:
             return
+        self.numbered.append_table(log, draft.tenant, draft.table)
         index = log.next_index
         log.append(draft.tenant, draft.entry(index, record.sequence, record.open_hash))
         self.numbered.log_index = index

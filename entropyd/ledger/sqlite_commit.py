@@ -9,7 +9,8 @@ from typing import Protocol
 from entropyd.ledger.contract import Draft, DraftOutcome, Event, HandDraft
 from entropyd.ledger.hand_rows import HandRows, hand_key
 from entropyd.ledger.sqlite_batch import HandBatch
-from entropyd.ledger.sqlite_log import LogAppender
+from entropyd.ledger.sqlite_facts import set_log_begins
+from entropyd.ledger.sqlite_log import LogAppender, log_size
 from entropyd.ledger.sqlite_numbers import HandNumbers
 from entropyd.ledger.sqlite_steps import StepBatch
 from entropyd.ledger.step_rows import StepRows
@@ -114,6 +115,10 @@ def write_states(writer: sqlite3.Connection, states: Sequence[tuple[str, str]]) 
 
 
 def begin_history(writer: sqlite3.Connection, origin: bytes, first: Event) -> None:
-    """Give the ledger another origin, and that history its first event, with its entry."""
+    """Give the ledger another origin, and that history its first event, with its entry.
+
+    The log goes on under another name, so each table begins anew there.
+    """
     writer.execute("UPDATE meta SET value = ? WHERE name = 'origin'", (origin,))
+    set_log_begins(writer, log_size(writer))
     write_events(writer, [first], LogAppender(writer))

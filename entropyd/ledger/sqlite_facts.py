@@ -28,6 +28,8 @@ _COUNTS = """
 _LAST_STEP = "SELECT id, link FROM steps ORDER BY id DESC LIMIT 1"
 _STEP_LINK = "SELECT link FROM steps WHERE id = ?"
 _DESTROYED = "SELECT value FROM meta WHERE name = 'step_secrets_destroyed'"
+_LOG_BEGINS = "SELECT value FROM meta WHERE name = 'log_begins'"
+_SET_LOG_BEGINS = "INSERT OR REPLACE INTO meta VALUES ('log_begins', ?)"
 # The first schema version that knows subjects.
 _WITH_STEPS = 3
 _KEY_CHECK = {"binding": b"", "state": b"meta", "field": b"key_check"}
@@ -96,6 +98,20 @@ def steps_destroyed_through(connection: sqlite3.Connection) -> int:
     """Return the number in the ledger of the last step whose secret was destroyed; 0: of none."""
     row = connection.execute(_DESTROYED).fetchone()
     return int.from_bytes(row[0], "big") if row else 0
+
+
+def log_begins(connection: sqlite3.Connection) -> int:
+    """Return the index of the first entry under the present name of the log.
+
+    Entries before it are of a log that was given up with an adoption.
+    """
+    row = connection.execute(_LOG_BEGINS).fetchone()
+    return int.from_bytes(row[0], "big") if row else 0
+
+
+def set_log_begins(connection: sqlite3.Connection, index: int) -> None:
+    """Have the log go on under another name from an index on."""
+    connection.execute(_SET_LOG_BEGINS, (index.to_bytes(8, "big"),))
 
 
 def last_hand(connection: sqlite3.Connection) -> tuple[int, bytes]:

@@ -137,10 +137,25 @@ class LogAppender:
         self._nodes.append((self._next_node, node))
         self._next_node += 1
 
-    def append_table(self, tenant: str, table: str) -> None:
-        """Append the receipt of a table that has its first hand. Raises as `append`."""
-        if self._table_entry is not None:
-            self.append(tenant, self._table_entry(tenant, table, self.next_index))
+    def append_table(self, tenant: str, table: str, hands_before: int) -> int | None:
+        """Append the receipt of a table that has its first hand in this log.
+
+        Args:
+            tenant: whose it is.
+            table: its id.
+            hands_before: how many it had before, without a receipt in this log.
+
+        Returns:
+            Index of the entry; None: tables have none.
+
+        Raises:
+            InternalError: as `append`.
+        """
+        if self._table_entry is None:
+            return None
+        index = self.next_index
+        self.append(tenant, self._table_entry(tenant, table, index, hands_before))
+        return index
 
     def flush(self) -> None:
         """Write what was appended; nothing is appended after it."""

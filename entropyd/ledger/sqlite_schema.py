@@ -163,10 +163,15 @@ def _to_version_2(connection: sqlite3.Connection) -> None:
 
 
 def _to_version_3(connection: sqlite3.Connection) -> None:
-    """Add subjects, the log, and where the receipt of a spent hand is. As long for any number."""
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(spent)")}
-    if "log_index" not in columns:
-        connection.execute("ALTER TABLE spent ADD COLUMN log_index INTEGER")
+    """Add subjects, the log, and where the receipts of spent hands and of tables are.
+
+    As long for any number of hands. The column of `tables` has the newest receipt of a table; the
+    version before names its columns there, so it may stay when that one comes back.
+    """
+    for table in ("spent", "tables"):
+        columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        if "log_index" not in columns:
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN log_index INTEGER")
     _execute(_VERSION_3)(connection)
 
 

@@ -202,9 +202,9 @@ class NewStep:
     def append(self, log: LogAppender) -> None:
         """Complete the step with its numbers, and append its entries to the log."""
         draft, numbered = self.draft, self.numbered
-        if numbered is not None and numbered.sequence == 1:
-            log.append_table(draft.tenant, draft.table)
         if draft.complete is not None:
+            if numbered is not None:
+                numbered.append_table(log, draft.tenant, draft.table)
             index = log.next_index
             sequence = numbered.sequence if numbered else 0
             done = draft.complete(Assigned(sequence, index, self.number))

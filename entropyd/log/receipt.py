@@ -20,7 +20,12 @@ from entropyd.log.instants import Time
 from entropyd.log.keys import KeyType, VerifierKey
 from entropyd.log.lines import Field, has, line_of, read_lines, write_lines
 from entropyd.log.source_line import Setting, SettingCodec, SourceCodec, SourceLine
-from entropyd.log.values import Decimal, Flag, Hash, Id, Key, OutsideText, Word
+from entropyd.log.values import BadValueError, Decimal, Flag, Hash, Id, Key, OutsideText, Word
+
+# The setting of a `table` that says how many hands it had before this log, and its kind: one hand
+# at least, and one number of 64 bits left for the next.
+HANDS_BEFORE = "hands_before"
+_HANDS_BEFORE = Decimal(least=1, most=(1 << 64) - 2)
 
 
 class ReceiptVersion(StrEnum):
@@ -156,7 +161,13 @@ class Receipt:
         _check_roots(self)
         _check_hand(self)
         _check_settings(self.settings)
+        _hands_before(self)
         _check_keys(self)
+
+    @property
+    def hands_before(self) -> int:
+        """How many hands a table says that it had before this log; 0 if it says nothing."""
+        return _hands_before(self)
 
     def encode(self) -> bytes:
         """Return the text, which ends in a newline.
@@ -240,6 +251,15 @@ def _check_settings(settings: tuple[Setting, ...]) -> None:
     names = [setting.name for setting in settings]
     if names != sorted(set(names)):
         raise RequestError("setting", "stand in byte order of their names, each once")
+
+
+def _hands_before(receipt: Receipt) -> int:
+    settings = receipt.settings if receipt.event is Event.TABLE else ()
+    told = [setting.value for setting in settings if setting.name == HANDS_BEFORE]
+    try:
+        return _HANDS_BEFORE.decode(told[0]) if told else 0
+    except BadValueError as error:
+        raise RequestError("setting", f"{HANDS_BEFORE}: {error}") from error
 
 
 def _check_keys(receipt: Receipt) -> None:

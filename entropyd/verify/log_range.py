@@ -62,9 +62,10 @@ def check_log(fields: Fields, given: Sequence[VerifierKey]) -> Report:
     """
     presented = _read(fields)
     ring = KeyRing(presented.keys, tuple(given))
-    log, grown = _check_entries(presented, _trusted_log(presented, ring))
+    story = Story(from_beginning=presented.first == 0)
+    log, grown = _check_entries(presented, _trusted_log(presented, ring), story)
     seen = _check_checkpoint(presented, ring, log, grown)
-    return _report(presented, ring, seen)
+    return _report(presented, ring, seen, hands_before=sum(story.tables.values()))
 
 
 def _read(fields: Fields) -> PresentedLog:
@@ -118,11 +119,12 @@ def _key(presented: PresentedLog, ring: KeyRing, name: str) -> VerifierKey:
     return chosen[0]
 
 
-def _check_entries(presented: PresentedLog, log: TrustedLog) -> tuple[TrustedLog, Frontier]:
-    """Return what is trusted at the end of the range, and the tree there."""
+def _check_entries(
+    presented: PresentedLog, log: TrustedLog, story: Story
+) -> tuple[TrustedLog, Frontier]:
+    """Return what is trusted at the end of the range, and the tree there; tell it to `story`."""
     if not presented.entries and (presented.first or presented.frontier):
         raise ProofMismatchError("is there without entries", field="frontier")
-    story = Story(from_beginning=presented.first == 0)
     leaves = []
     for number, entry in enumerate(presented.entries):
         part = f"entries[{number}]"
@@ -173,14 +175,16 @@ def _check_growth(presented: PresentedLog, grown: Frontier, seen: SeenCheckpoint
         raise ProofMismatchError("is there without entries")
 
 
-def _report(presented: PresentedLog, ring: KeyRing, seen: SeenCheckpoint) -> Report:
+def _report(
+    presented: PresentedLog, ring: KeyRing, seen: SeenCheckpoint, *, hands_before: int
+) -> Report:
     count, size = len(presented.entries), seen.checkpoint.size
     return Report(
         kind=Kind.LOG,
         subject=f"log {presented.origin}, {_span(presented)}, {size} entries in all",
         result=f"root {seen.checkpoint.root.hex()}",
         checked=tuple(_checked(presented, ring, seen, count)),
-        not_checked=tuple(_not_checked(presented, ring, seen, count)),
+        not_checked=tuple(_not_checked(presented, ring, seen, count, hands_before)),
     )
 
 
@@ -204,7 +208,7 @@ def _checked(
 
 
 def _not_checked(
-    presented: PresentedLog, ring: KeyRing, seen: SeenCheckpoint, count: int
+    presented: PresentedLog, ring: KeyRing, seen: SeenCheckpoint, count: int, hands_before: int
 ) -> Iterator[str]:
     if not ring.trusted:
         yield NOT_TRUSTED
@@ -212,6 +216,8 @@ def _not_checked(
         yield "that everybody is shown the same log: signed by the operator only"
     if presented.first:
         yield f"entries before {presented.first}: numbers of tables are compared from there on"
+    if hands_before:
+        yield f"hands that tables had before this log, as they say: {hands_before}"
     if presented.first + count < seen.checkpoint.size:
         yield f"entries from {presented.first + count} on: they are under the checkpoint, not here"
     yield "that the entries are true: hand, draw and round files show what follows from them"

@@ -19,14 +19,14 @@ class Story:
 
     Attributes:
         from_beginning: the range begins with entry 0, so that nothing came before it.
-        tables: whose `table` was seen.
+        tables: whose `table` was seen -> how many hands it says that they had before this log.
         hands: (tenant, hand) -> its first and its last entry.
         sequences: (tenant, table) -> number of its last hand.
         draws: (tenant, match) -> number of its last draw.
     """
 
     from_beginning: bool
-    tables: set[tuple[str | None, str | None]] = field(default_factory=set)
+    tables: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
     hands: dict[tuple[str | None, str | None], tuple[Receipt, Receipt]] = field(
         default_factory=dict
     )
@@ -52,7 +52,8 @@ class Story:
             return self._table(entry)
         if entry.event is Event.DRAW and entry.match is not None:
             match = (entry.tenant, entry.match)
-            return _counts(self.draws, match, entry.number or 0, begins=self.from_beginning)
+            before = 0 if self.from_beginning else None
+            return _counts(self.draws, match, entry.number or 0, before)
         if entry.hand is not None:
             return self._hand(entry)
         return ""
@@ -61,7 +62,7 @@ class Story:
         table = (entry.tenant, entry.table)
         if table in self.tables or table in self.sequences:
             return "is the second of its table, or stands after a hand of it"
-        self.tables.add(table)
+        self.tables[table] = entry.hands_before
         return ""
 
     def _hand(self, entry: Receipt) -> str:
@@ -82,20 +83,19 @@ class Story:
         table = (entry.tenant, entry.table)
         if self.from_beginning and table not in self.tables:
             return "is of a hand before the table of it"
-        begins = self.from_beginning or table in self.tables
-        return _counts(self.sequences, table, entry.sequence or 0, begins=begins)
+        return _counts(self.sequences, table, entry.sequence or 0, self.tables.get(table))
 
 
 def _counts(
     numbers: dict[tuple[str | None, str | None], int],
     name: tuple[str | None, str | None],
     number: int,
-    *,
-    begins: bool,
+    before: int | None,
 ) -> str:
-    before = numbers.get(name, 0 if begins else None)
-    if before is not None and number != before + 1:
-        return f"has number {number}; expected {before + 1}"
+    """Take the next number, the first one after `before`; None: that one may be any."""
+    last = numbers.get(name, before)
+    if last is not None and number != last + 1:
+        return f"has number {number}; expected {last + 1}"
     numbers[name] = number
     return ""
 

@@ -131,13 +131,36 @@ class LogContract:
         ledger.commit([make_draft("h3", table="t2"), opening("h4", table="t2")])
         ledger.commit([opening("h1", table="t1", tenant="other")])
         texts = log_of(ledger)
-        expected = [("room", "t1", 0), ("room", "t2", 3), ("other", "t1", 5)]
+        expected = [("room", "t1", 0, 0), ("room", "t2", 3, 1), ("other", "t1", 5, 0)]
         assert [table_text(*place) for place in expected] == [
             one for one in texts if b"event: table\n" in one
         ]
         assert 2 == ledger.find("room", "h2").log_index
         assert ledger.step(HAND, "room", "h1", "open").public.startswith(b"1/1/")
         assert ledger.step(HAND, "room", "h4", "open").public.startswith(b"2/4/")
+
+    def test_a_table_that_had_hands_before_its_first_receipt_says_how_many(self, ledger):
+        """Of either kind, in the same commit or before; and once."""
+        ledger.set_table_entry(table_text)
+        ledger.commit([make_draft("h1", table="t1"), make_draft("h2", table="t1")])
+        ledger.commit([replace(opening("h3", table="t2"), complete=None)])
+        assert 0 == ledger.log_size()
+        ledger.commit([make_draft("h4", table="t1"), logged_draft("h5", table="t1")])
+        ledger.commit([opening("h6", table="t2"), opening("h7", table="t3")])
+        ledger.commit([opening("h8", table="t1"), logged_draft("h9", table="t2")])
+        expected = [("t1", 0, 3), ("t2", 2, 1), ("t3", 4, 0)]
+        assert [table_text("room", *place) for place in expected] == [
+            one for one in log_of(ledger) if b"event: table\n" in one
+        ]
+        assert 4 == ledger.find("room", "h5").sequence
+        assert 1 == ledger.find("room", "h5").log_index
+
+    def test_a_refused_hand_begins_no_table(self, ledger):
+        """Its id is spent: what stands in the log is the table where it was dealt."""
+        ledger.set_table_entry(table_text)
+        ledger.commit([logged_draft("h1"), refused_opening(opening("h1", table="t2"))])
+        ledger.commit([replace(logged_draft("h1", table="t2"), entry=never)])
+        assert 2 == ledger.log_size()
 
     def test_entries_come_in_pages(self, ledger):
         """From any index, none beyond the end, whoever was first in its commit."""

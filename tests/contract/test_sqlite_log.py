@@ -144,7 +144,7 @@ def draft_of(kind: str, number: int, table: str, attempt: int) -> Draft:
     if kind == "w":
         return logged_draft(f"h{number}", table=table, attempt=attempt)
     if kind == "c":
-        return opening(f"h{number}", table=table, attempt=attempt, entries=attempt % 3)
+        return opening(f"h{number}", table=table, attempt=attempt, entries=1 + attempt % 3)
     return going_on(f"h{number}", expected=1 + attempt % 2, attempt=attempt, entries=attempt % 3)
 
 
@@ -181,8 +181,8 @@ EDITS = [
     ("UPDATE spent SET log_index = 99 WHERE log_index = 1", "hands/1, field log_index: is 99"),
     ("UPDATE spent SET log_index = -1 WHERE log_index = 1", "hands/1, field log_index: is -1"),
     ("UPDATE spent SET log_index = 1 WHERE log_index = 2", "dealt_hands/1, field log_index: is 1"),
-    ("UPDATE spent SET log_index = NULL WHERE log_index = 1", "6 hands have receipts, and 5 ids"),
-    ("UPDATE spent SET log_index = NULL WHERE log_index = 2", "6 hands have receipts, and 5 ids"),
+    ("UPDATE spent SET log_index = NULL WHERE log_index = 1", "hands/1, field log_index: is None"),
+    ("UPDATE spent SET log_index = NULL WHERE log_index = 2", "dealt_hands/1, field log_index: is"),
     ("UPDATE spent SET hand_id = 1 WHERE log_index = 2", "dealt_hands/1, field subject_id"),
     ("UPDATE spent SET hand_id = 0 WHERE log_index = 1", "hands/1: is not where its spent id"),
     ("DELETE FROM spent WHERE log_index = 2", "dealt_hands/1, field subject_id"),
@@ -192,6 +192,10 @@ EDITS = [
     ("UPDATE dealt_hands SET tenant = 'other' WHERE subject_id = 1", "dealt_hands/1, field subj"),
     ("UPDATE dealt_hands SET label = 'other' WHERE subject_id = 1", "dealt_hands/1, field subject"),
     ("UPDATE tables SET next_sequence = 9 WHERE name = 't2'", "the next numbers are not those"),
+    ("UPDATE tables SET log_index = NULL WHERE name = 't2'", "tables/2, field log_index: is None"),
+    ("UPDATE tables SET log_index = 1 WHERE name = 't2'", "tables/2, field log_index: is 1, exp"),
+    ("UPDATE tables SET name = 't9' WHERE name = 't2'", "tables/2, field log_index: is 3, expe"),
+    ("DELETE FROM tables WHERE name = 't2'", "log_entries/3, field texts: is of room's table t2"),
     ("UPDATE log_nodes SET hash = zeroblob(32) WHERE id = 2", "log_nodes/2, field hash"),
     ("DELETE FROM log_nodes WHERE id = 2", "log_nodes/2, field hash"),
     ("DELETE FROM log_entries WHERE idx = 0", "log_entries/0, field idx: is missing"),
@@ -226,6 +230,17 @@ def test_a_missing_hand_of_either_kind_is_a_gap_at_its_table(state):
     edit(state, "DELETE FROM dealt_hands WHERE sequence = 2")
     edit(state, "DELETE FROM spent WHERE hand_key = (SELECT hand_key FROM spent LIMIT 1)")
     with pytest.raises(LedgerDamagedError):
+        checked(ledger)
+    ledger.close()
+
+
+@pytest.mark.parametrize("told", [0, 2, 4])
+def test_a_table_that_says_another_number_of_hands_before_the_log_is_found(tmp_path, told):
+    """It had three: whoever reads the log would miss one that is there, or none that is not."""
+    ledger = open_ledger(of_version(2, tmp_path))
+    ledger.set_table_entry(lambda tenant, table, index, _: table_text(tenant, table, index, told))
+    ledger.commit([opening("h6", table="a")])
+    with pytest.raises(LedgerDamagedError, match=f"of its table says that {told} hands were"):
         checked(ledger)
     ledger.close()
 
@@ -286,7 +301,7 @@ def test_a_list_refuses_a_row_that_is_not_its_hands(state, change):
 
 
 def test_the_log_of_an_older_ledger_begins_with_what_comes_next(tmp_path):
-    """Its hands have no receipts, its tables none either; numbers and spent ids go on."""
+    """Its hands have no receipts; a table that had some says how many; spent ids stay so."""
     state = of_version(2, tmp_path)
     ledger = logged(state)
     assert 0 == ledger.log_size()
@@ -297,20 +312,47 @@ def test_the_log_of_an_older_ledger_begins_with_what_comes_next(tmp_path):
         [logged_draft("h1", attempt=2), logged_draft("h5", table="a"), opening("h6", table="a")]
     )
     assert AlreadySpent(old) == spent
-    assert (4, 0) == (record_of(new).sequence, record_of(new).log_index)
+    assert (4, 1) == (record_of(new).sequence, record_of(new).log_index)
     assert not isinstance(dealt, AlreadySpent)
-    assert b"5/1/" == ledger.steps(HAND, "room", "h6", 0, 1)[0].public[:4]
+    assert b"5/2/" == ledger.steps(HAND, "room", "h6", 0, 1)[0].public[:4]
+    ledger.commit([opening("h7", table="b"), opening("h8", table="new"), opening("h9", table="b")])
+    tables = [(0, "a", 3), (3, "b", 1), (5, "new", 0)]
+    assert [table_text("room", name, index, before) for index, name, before in tables] == [
+        one for one in log_of(ledger) if b"event: table\n" in one
+    ]
     found = checked(ledger)
-    assert (5, 1, 2) == (found.hands, found.dealt, found.entries)
+    assert (5, 4, 8) == (found.hands, found.dealt, found.entries)
+    ledger.close()
+
+
+def test_a_table_of_an_older_ledger_has_its_receipt_once_whatever_fails(tmp_path):
+    """A commit that fails takes the table's receipt with it, and the retry brings it again."""
+    state = of_version(2, tmp_path)
+    ledger = logged(state)
+    for number in range(100):
+        try:
+            with failing_writes(errno.EIO, first=number):
+                ledger.commit([opening(f"n{number}", table="a")])
+        except LedgerUnavailableError:
+            continue
+        break
+    assert number > 1
+    ledger.close()
+    ledger = logged(state)
+    ledger.commit([logged_draft("h9", table="a")])
+    first, *rest = log_of(ledger)
+    assert table_text("room", "a", 0, 3) == first
+    assert not [one for one in rest if b"event: table\n" in one]
+    checked(ledger)
     ledger.close()
 
 
 def test_a_ledger_with_receipts_does_not_go_back_and_one_without_goes_and_comes(state):
     """The older program would deal on beside a log that says otherwise."""
     ledger = logged(state)
-    ledger.commit([make_draft()])
+    ledger.commit([logged_draft()])
     ledger.close()
-    with pytest.raises(LedgerRefusedError, match=r"holds 1 receipt\(s\) .* stay with this one"):
+    with pytest.raises(LedgerRefusedError, match=r"holds 2 receipt\(s\) .* stay with this one"):
         take_back_file(state / FILE_NAME)
     assert 3 == version(state)
     other = state.with_name("other")
@@ -327,7 +369,8 @@ def test_a_ledger_with_receipts_does_not_go_back_and_one_without_goes_and_comes(
         ledger.close()
     ledger = logged(other)
     (outcome,) = ledger.commit([logged_draft("h2")])
-    assert 0 == record_of(outcome).log_index
+    assert 1 == record_of(outcome).log_index
+    assert table_text("room", "table-1", 0, 1) == log_of(ledger)[0]
     checked(ledger)
     ledger.close()
 
@@ -429,6 +472,27 @@ def test_the_log_goes_on_after_an_adoption_with_an_entry_that_names_it(state):
         ledger.origin(),
         log_of(ledger),
     )
+    checked(ledger)
+    ledger.close()
+
+
+def test_each_table_begins_anew_in_the_log_after_an_adoption(state):
+    """The log has another name there: a table says how many hands it had before, once."""
+    ledger = recorded(state)
+    size = ledger.log_size()
+    ledger.adopt("ab" * 16, Event(EventKind.LEDGER_ADOPTED, "node", "{}", 1))
+    checked(ledger)
+    ledger.commit([make_draft("w6"), opening("c7"), logged_draft("w8")])
+    ledger.close()
+    ledger = logged(state)
+    ledger.commit([logged_draft("w9"), opening("c9", table="new")])
+    assert [table_text("room", "table-1", size, 5), table_text("room", "new", size + 4)] == [
+        one for one in log_of(ledger)[size:] if b"event: table\n" in one
+    ]
+    checked(ledger)
+    ledger.adopt("cd" * 16, Event(EventKind.LEDGER_ADOPTED, "node", "{}", 1))
+    ledger.commit([logged_draft("t2", table="t2")])
+    assert table_text("room", "t2", size + 6, 2) == log_of(ledger)[size + 6]
     checked(ledger)
     ledger.close()
 

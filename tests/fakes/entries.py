@@ -16,8 +16,10 @@ def text(index: int, event: str, **lines: object) -> bytes:
     return "".join(f"{name}: {value}\n" for name, value in told.items()).encode()
 
 
-def table_text(tenant: str, table: str, index: int) -> bytes:
-    return text(index, "table", tenant=tenant, table=table)
+def table_text(tenant: str, table: str, index: int, hands_before: int = 0) -> bytes:
+    """Return the text of a table that had so many hands before its first in the log."""
+    told = {"setting": f"hands_before {hands_before}"} if hands_before else {}
+    return text(index, "table", tenant=tenant, table=table, **told)
 
 
 def close_text(draft: HandDraft, index: int, sequence: int, open_hash: bytes) -> bytes:

@@ -66,6 +66,8 @@ class MemoryDisk:
     # Hands that are dealt card by card: their tables and numbers.
     dealt: dict[tuple[str, str], tuple[str, int]] = dataclasses.field(default_factory=dict)
     log: list[LogEntry] = dataclasses.field(default_factory=list)
+    # Tables that have their receipt.
+    told: set[tuple[str, str]] = dataclasses.field(default_factory=set)
     held: bool = False
 
 
@@ -136,10 +138,15 @@ class MemoryLedger:
 
     def _number(self, tenant: str, table: str) -> int:
         self._disk.numbers[tenant, table] += 1
-        number = self._disk.numbers[tenant, table]
-        if number == 1 and self._table_entry is not None:
-            self._log(tenant, self._table_entry(tenant, table, len(self._disk.log)))
-        return number
+        return self._disk.numbers[tenant, table]
+
+    def _begin_table(self, tenant: str, table: str, number: int) -> None:
+        """Before the receipt of a table's hand, that of the table."""
+        if self._table_entry is None or (tenant, table) in self._disk.told:
+            return
+        self._disk.told.add((tenant, table))
+        size = len(self._disk.log)
+        self._log(tenant, self._table_entry(tenant, table, size, number - 1))
 
     def _log(self, tenant: str, text: bytes) -> None:
         if not text.endswith(b"\n") or len(text) > 65535:
@@ -168,6 +175,7 @@ class MemoryLedger:
         number = self._number(draft.tenant, draft.table)
         open_hash, index = expected_open_hash(draft, number), None
         if draft.entry is not None:
+            self._begin_table(draft.tenant, draft.table, number)
             index = len(self._disk.log)
             self._log(draft.tenant, draft.entry(index, number, open_hash))
         record = HandRecord(number, open_hash, dataclasses.replace(draft, entry=None), index)
@@ -188,8 +196,11 @@ class MemoryLedger:
                 return StepSpent()
             sequence = self._number(draft.tenant, draft.table)
             self._disk.dealt[draft.tenant, draft.name] = (draft.table, sequence)
-        done, index = None, len(self._disk.log)
+        done, index = None, 0
         if draft.complete is not None:
+            if draft.table:
+                self._begin_table(draft.tenant, draft.table, sequence)
+            index = len(self._disk.log)
             done = draft.complete(Assigned(sequence, index, len(steps) + 1))
             for text in done.entries:
                 self._log(draft.tenant, text)

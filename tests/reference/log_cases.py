@@ -66,6 +66,10 @@ def good_receipts():
     table = (("tenant", "acme"), ("table", "table-7"))
     yield "a table", receipt("table", *table, POLICY, *settings)
     yield "a table without settings", receipt("table", *table, POLICY, index=2**63 - 2)
+    for hands in (41, 2**64 - 2):
+        before = ("setting", f"hands_before {hands}")
+        label = f"a table that had {hands} hands before this log"
+        yield label, receipt("table", *table, POLICY, before)
     opened = (*HAND, RULES, N, C, D, A, O)
     yield "an open hand", receipt("open", *opened, ("deadline", TIME), POLICY, source(), USER, OS)
     yield (
@@ -118,6 +122,8 @@ def good_receipts():
     yield "a sealed raffle", receipt("seal", *raffle)
     yield "a drawn raffle", receipt("draw", *raffle, *drawn[1:], ("degraded", "yes"))
     yield "a policy", receipt("policy", POLICY, *settings, time="2024-02-29T23:59:59.999Z")
+    elsewhere = ("setting", "hands_before none")
+    yield "a policy with a setting of that name", receipt("policy", POLICY, elsewhere)
     tenants = (("tenant", "acme"), ("reason", "reload"), POLICY)
     yield "a policy of a tenant", receipt("policy", *tenants)
     yield "the first key", receipt("key", ("key", LOG_KEY))
@@ -143,6 +149,7 @@ def changed(lines, name, value):
 GOOD = dict(good_receipts())
 SEAL, OPEN, CLOSE, VOID = GOOD["a seal"], GOOD["an open hand"], GOOD["a close"], GOOD["a void"]
 SHUFFLE, MATCH, TABLE = GOOD["a shuffle"], GOOD["a draw of a match"], GOOD["a table"]
+LATE_TABLE = GOOD["a table that had 41 hands before this log"]
 ALARM = GOOD["an alarm"]
 KEYS, BUILD = GOOD["a key of receipts that changes"], GOOD["a build"]
 
@@ -196,6 +203,8 @@ def wrong_values():
     for value in ("hardware_bits", "hardware_bits ", "Bits 1", "hardware_bits  1", "x" * 65 + " 1"):
         yield f"setting {value[:20]!r}", GOOD["a policy"], "setting", value
     yield "settings out of order, and twice", TABLE, "setting", "hardware_bits 1"
+    for value in ("0", "041", "-1", "+41", "4e1", "many", "%2041", str(2**64 - 1), "1" * 1024):
+        yield f"hands_before {value[:20]}", LATE_TABLE, "setting", f"hands_before {value}"
     for reason, old, new in (
         ("a part left out", " age=18", ""),
         ("two spaces", " age", "  age"),
@@ -261,6 +270,12 @@ def wrong_lines():
         ],
     )
     yield "degraded: no", [*MATCH[:-1], ("degraded", "no"), MATCH[-1]]
+    twice = [*LATE_TABLE[:-1], *LATE_TABLE[-2:]]
+    yield "hands_before twice", twice
+    after = [*TABLE[:-1], ("setting", "z 1"), ("setting", "hands_before 0"), TABLE[-1]]
+    yield "hands_before out of order, and 0", after
+    second = [*TABLE[:-3], ("setting", "a 1"), ("setting", "hands_before 0"), TABLE[-1]]
+    yield "hands_before 0 after another setting", second
     yield "a source that stands apart", [*BUILD[:-1], source(), BUILD[-1]]
 
 

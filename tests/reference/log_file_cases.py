@@ -104,39 +104,47 @@ def log_files(log):
         later,
     )
     yield "draws and a shuffle", log_file(small_log()), given
+    yield "a table that had hands before the log", log_file(small_log(), 11, 2), given
+    yield "a table that had hands, after its entry", log_file(small_log(), 12), given
 
 
 HAND = (("tenant", "acme"), ("table", "t"))
+LATE = (("tenant", "acme"), ("table", "late"))
 HASHES = (log_cases.C, log_cases.D)
 FROM = (log_cases.POLICY, log_cases.OS)
 ROLL = (("contributions", "1"), ("R", log_cases.hash_of("R")))
 DEALT = (("dealt", "2"), ("deals", log_cases.hash_of("deals")))
 
 
-def of_hand(hand, sequence):
-    return (*HAND, ("hand", hand), ("sequence", str(sequence)))
+def of_hand(hand, sequence, table=HAND):
+    return (*table, ("hand", hand), ("sequence", str(sequence)))
 
 
-def opening(hand, sequence):
+def opening(hand, sequence, table=HAND):
     O = ("O", log_cases.hash_of(hand))  # noqa: E741
     fixed = (log_cases.RULES, log_cases.N, *HASHES, log_cases.A, O)
-    return "open", *of_hand(hand, sequence), *fixed, *FROM
+    return "open", *of_hand(hand, sequence, table), *fixed, *FROM
 
 
 def step(event, hand, sequence, *lines):
     return event, *of_hand(hand, sequence), ("O", log_cases.hash_of(hand)), *lines
 
 
-def shuffled(hand, sequence):
+def shuffled(hand, sequence, table=HAND):
     O = ("O", log_cases.hash_of(hand))  # noqa: E741
     fixed = (log_cases.RULES, log_cases.N, *HASHES, log_cases.NO_SEATS, O)
     whole = (("delivery", "whole-deck"), ("dealt", "52"))
-    return "close", *of_hand(hand, sequence), *fixed, *whole, *FROM
+    return "close", *of_hand(hand, sequence, table), *fixed, *whole, *FROM
 
 
 def drawn(number, *rules):
     match = (("tenant", "acme"), ("match", "m"), ("draw", f"d{number}"), ("number", str(number)))
     return "draw", *match, *rules, *HASHES, *FROM
+
+
+def begun_late(*settings):
+    told = [("setting", setting) for setting in settings]
+    return "table", *LATE, log_cases.POLICY, *told
 
 
 TABLE = ("table", *HAND, log_cases.POLICY)
@@ -154,6 +162,9 @@ GOOD = [
     step("close", "a", 1, *DEALT),
     drawn(2),
     step("void", "c", 3, ("dealt", "0"), ("deals", naive_log.EMPTY), ("reason", "expired")),
+    begun_late("hands.per_table_open 2", "hands_before 41"),
+    opening("e", 42, LATE),
+    shuffled("f", 43, LATE),
 ]
 
 
@@ -233,6 +244,12 @@ def of_stories():
         ),
         ("a step after the end", 9, [step("void", "a", 1, *DEALT, ("reason", "late"))]),
         ("a step of a hand dealt whole", 3, [step("seal", "b", 2, *ROLL)]),
+        ("a table that had 41 hands and begins with 1", 12, [opening("e", 1, LATE)]),
+        ("a table that had 41 hands and begins with 43", 12, [opening("e", 43, LATE)]),
+        ("a table that had hands and does not say so", 11, [begun_late(), opening("e", 42, LATE)]),
+        ("a hand of a table that had some, before its entry", 11, [opening("e", 42, LATE)]),
+        ("a table that says twice what it had", 13, [begun_late("hands_before 42")]),
+        ("a table that had no hands, and says so", 11, [begun_late("hands_before 0")]),
         ("void before it was opened, and opened", 7, [("void", *HAND, ("hand", "a"), *BARE[4:])]),
     ):
         wrong = at + len(events) - 1

@@ -285,6 +285,12 @@ def check_contents(values, lines, line_of):
         rule(any(opened) or values["dealt"] == "0", "dealt", line_of["dealt"])
     names = [value.partition(" ")[0] for name, value in lines if name == "setting"]
     rule(names == sorted(set(names)), "settings", line_of.get("setting", 0))
+    for name, value in lines:
+        if values["event"] == "table" and name == "setting":
+            setting, _, said = value.partition(" ")
+            digits = said.isdecimal() and len(said) <= 20 and said[0] != "0"
+            fits = digits and 1 <= int(said) <= 2**64 - 2
+            rule(setting != "hands_before" or fits, "hands_before", line_of["setting"])
     check_receipt_keys(values, line_of)
 
 

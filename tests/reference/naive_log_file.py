@@ -59,6 +59,7 @@ def read_entry(entry, origin, index, keys):
     text = naive_log.read_note(entry)[0] if signed else entry
     lines = naive_log.read_receipt(text)
     values = dict(lines)
+    values["setting"] = [value for line, value in lines if line == "setting"]
     naive_log.need(values["log"] == origin and values["index"] == str(index), "place")
     name = origin + "/receipts"
     signers = {keys.in_force(name, index - 1)}
@@ -82,13 +83,14 @@ class Story:
 
     def __init__(self, first):
         self.first = first
-        self.tables, self.sequences, self.hands, self.draws = set(), {}, {}, {}
+        self.tables, self.sequences, self.hands, self.draws = {}, {}, {}, {}
 
     def goes_on(self, part, entry):
         if entry["event"] == "table":
             table = (entry["tenant"], entry["table"])
             need(table not in self.tables and table not in self.sequences, part)
-            self.tables.add(table)
+            said = [text.split(" ")[1] for text in entry["setting"] if "hands_before " in text]
+            self.tables[table] = int(said[0]) if said else 0
         elif entry["event"] == "draw" and "match" in entry:
             self.draw(part, entry)
         elif "hand" in entry:
@@ -128,8 +130,7 @@ class Story:
     def opens(self, part, entry, hand):
         need(hand not in self.hands, part)
         table, number = (entry["tenant"], entry["table"]), int(entry["sequence"])
-        begins = self.first == 0 or table in self.tables
-        before = self.sequences.get(table, 0 if begins else None)
+        before = self.sequences.get(table, self.tables.get(table))
         need(self.first != 0 or table in self.tables, part)
         need(before is None or number == before + 1, part)
         self.sequences[table] = number

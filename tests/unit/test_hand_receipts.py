@@ -142,10 +142,30 @@ def test_what_a_hand_comes_from_stands_in_its_open_receipt():
 def test_a_table_begins_with_a_receipt():
     """Its policy, setting by setting."""
     settings = (Setting("expire_after", "1h"), Setting("per_table_open", "2"))
+    assert settings == table_begun(settings, 0).settings
+    assert 0 == table_begun(settings, 0).hands_before
+
+
+def test_a_table_that_had_hands_says_how_many_among_its_settings():
+    """In byte order of their names."""
+    settings = (Setting("a", "1"), Setting("hands.per_table_open", "2"), Setting("z", "3"))
+    read = table_begun(settings, 41)
+    assert 41 == read.hands_before
+    assert [*settings[:2], Setting("hands_before", "41"), settings[2]] == list(read.settings)
+
+
+def table_begun(settings, hands_before):
     text = receipts.table_receipt(
-        log=LOG, index=0, tenant="acme", table="t", policy="hands", settings=settings, ms=MS
+        log=LOG,
+        index=0,
+        tenant="acme",
+        table="t",
+        policy="hands",
+        settings=settings,
+        hands_before=hands_before,
+        ms=MS,
     )
-    assert settings == Receipt.decode(text).settings
+    return Receipt.decode(text)
 
 
 def test_receipts_of_steps_that_were_not_taken():

@@ -21,7 +21,7 @@ from entropyd.log.keys import VerifierKey
 from entropyd.log.receipt import Receipt
 from entropyd.log.signer import LogSigner
 from entropyd.log.trust import TrustedLog
-from tests.fakes.drafts import make_draft
+from tests.fakes.entries import logged_draft
 
 CONFIG = """\
 [node]
@@ -168,10 +168,22 @@ def test_an_adopted_ledger_goes_on_under_another_name_and_says_after_which(tmp_p
 
 def test_a_table_has_its_entry_with_the_policy_in_force(tmp_path, ledger):
     opened(tmp_path, ledger)
-    ledger.commit([make_draft("1")])
-    receipt = receipts(ledger)[-1]
+    ledger.commit([logged_draft("1")])
+    receipt = Receipt.decode(ledger.log_entries(len(FIRST), 1)[0].text)
     assert (Entry.TABLE, "room", "table-1") == (receipt.event, receipt.tenant, receipt.table)
     assert "hardware=320 user=249 shortfall=cover" == receipt.policy
+    assert 0 == receipt.hands_before
+
+
+def test_after_an_adoption_a_table_begins_again_and_says_how_many_hands_it_had(tmp_path, ledger):
+    opened(tmp_path, ledger)
+    ledger.commit([logged_draft("1"), logged_draft("2")])
+    ledger.adopt("9c" * 16, Event(EventKind.LEDGER_ADOPTED, "dc1", "{}", 0))
+    opened(tmp_path, ledger)
+    size = ledger.log_size()
+    ledger.commit([logged_draft("3")])
+    receipt = Receipt.decode(ledger.log_entries(size, 1)[0].text)
+    assert ("dc1/9c9c9c9c", Entry.TABLE, 2) == (receipt.log, receipt.event, receipt.hands_before)
 
 
 def test_no_event_of_the_log_holds_a_private_key(tmp_path, ledger):
@@ -203,9 +215,10 @@ def test_a_reload_that_changes_the_policy_is_said_and_tables_say_it_too(tmp_path
     policy, changed = GatePolicy(), configured(tmp_path, node="[hands]\nper_table_open = 7")
     event = note_reload(changed, ledger, signer.origin, policy)
     assert event is not None
-    ledger.commit([make_draft("1")], [event])
-    said = receipts(ledger)[len(FIRST) :]
-    assert {Entry.POLICY, Entry.TABLE} == {receipt.event for receipt in said}
+    ledger.commit([logged_draft("1")], [event])
+    table, _hand, changes = ledger.log_entries(len(FIRST), 3)
+    said = [Receipt.decode(entry.text) for entry in (table, changes)]
+    assert [Entry.TABLE, Entry.POLICY] == [receipt.event for receipt in said]
     for receipt in said:
         settings = {setting.name: setting.value for setting in receipt.settings}
         assert "7" == settings["hands.per_table_open"]

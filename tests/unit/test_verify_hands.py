@@ -95,6 +95,7 @@ def test_witnesses_are_named_only_if_the_verifier_trusts_them():
         ("small", "the daemon's host knows the deck"),
         ("one entry", "entries before 2"),
         ("one entry", "entries from 3 on"),
+        ("a table that had hands before the log", "had before this log, as they say: 41"),
         ("a whole log", "hand, draw and round files show what follows"),
     ],
 )

@@ -299,6 +299,16 @@ def test_what_a_file_does_not_show_is_named():
     assert {"honest_seat", "source", "gap", "host"} == set(small)
 
 
+def test_hands_that_a_table_had_before_the_log_are_named():
+    """The table says how many; a log whose tables had none has no such limit."""
+    labels = ("a table that had hands before the log", "one entry")
+    late, other = came_of(
+        *({"text": json.dumps(LOGS[label]), "keys": keys_of(label)} for label in labels)
+    )
+    assert "hands_before" in late["limits"]
+    assert "hands_before" not in other["limits"]
+
+
 # --- What is explained ---------------------------------------------------------------------------
 
 

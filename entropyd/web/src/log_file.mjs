@@ -20,7 +20,7 @@ const MOST_LOG_ENTRIES = 100_000;
 export async function verifyLog(fields, { given }) {
   const file = await readLogFile(fields);
   const ring = new KeyRing(file.keys, given);
-  const log = { file, ring, entries: [], root: null, tree: null, older: null };
+  const log = { file, ring, entries: [], handsBefore: 0n, root: null, tree: null, older: null };
   const walk = new Walk();
   const failed = await walked(walk, () => checkLog(log, walk));
   return {
@@ -115,10 +115,11 @@ async function checkEntriesOfLog(log, walk, eras) {
   for (const [i, entry] of entries.entries()) {
     walk.at(`entries[${i}]`);
     const { text, says, lines } = await openEntry(log, walk, eras, entry, first + BigInt(i));
-    const fault = story.goesOn(says);
+    const fault = story.goesOn(says, lines);
     walk.must(fault === null, fault);
     log.entries.push({ says, lines, hash: await leafHash(receiptLeaf(text)) });
   }
+  log.handsBefore = story.handsBefore;
   walk.done();
 }
 
@@ -207,13 +208,14 @@ const publishedOfLog = ({ tree, older, root, entries }) => [
   ...entries.map(({ hash }) => hash),
 ].map(hex);
 
-function limitsOfLog({ file, ring, tree }, stopped) {
+function limitsOfLog({ file, ring, tree, handsBefore }, stopped) {
   const { first, end } = file;
   if (stopped) return [...(ring.trusted ? [] : ['keys_named']), 'log_true'];
   return [
     ...(ring.trusted ? [] : ['keys_named']),
     ...(tree.seenBy.length === 0 ? ['operator_only'] : []),
     ...(first > 0n ? [{ code: 'log_before', index: String(first) }] : []),
+    ...(handsBefore > 0n ? [{ code: 'hands_before', hands: String(handsBefore) }] : []),
     ...(end < tree.size ? [{ code: 'log_after', index: String(end) }] : []),
     'log_true',
   ];

@@ -1,10 +1,12 @@
 // What entries of a log tell one after the other, and whether it can have happened so. Section
 // 20.7, 3. Faults are names of texts; null is none.
 
+import { handsBefore } from './receipt.mjs';
+
 const STEP_ORDER = ['open', 'roll', 'seal', 'close', 'void'];
 
 export class Story {
-  #tables = new Set();
+  #tables = new Map(); // table -> how many hands it says that it had before this log
   #sequences = new Map(); // table -> number of its last hand
   #draws = new Map(); // match -> number of its last draw
   #hands = new Map(); // hand -> { first, last }: its entries
@@ -15,18 +17,24 @@ export class Story {
   }
 
   /** The fault of the next entry. Ids have no space, so that pairs of them cannot be confused. */
-  goesOn(says) {
+  goesOn(says, lines) {
     const { event, tenant } = says;
-    if (event === 'table') return this.#table(`${tenant} ${says.table}`);
+    if (event === 'table') return this.#table(`${tenant} ${says.table}`, handsBefore(lines));
     if (event === 'draw' && 'match' in says) {
-      return counts(this.#draws, `${tenant} ${says.match}`, says.number, this.fromBeginning);
+      const start = this.fromBeginning ? 0n : undefined;
+      return counts(this.#draws, `${tenant} ${says.match}`, says.number, start);
     }
     return 'hand' in says ? this.#hand(says, `${tenant} ${says.hand}`) : null;
   }
 
-  #table(table) {
+  /** How many hands all tables say that they had before this log. */
+  get handsBefore() {
+    return [...this.#tables.values()].reduce((sum, hands) => sum + hands, 0n);
+  }
+
+  #table(table, hands) {
     if (this.#tables.has(table) || this.#sequences.has(table)) return 'table_twice';
-    this.#tables.add(table);
+    this.#tables.set(table, hands);
     return null;
   }
 
@@ -48,16 +56,16 @@ export class Story {
 
   #opens(says) {
     const table = `${says.tenant} ${says.table}`;
-    const begun = this.#tables.has(table);
-    if (this.fromBeginning && !begun) return 'hand_before_table';
-    return counts(this.#sequences, table, says.sequence, this.fromBeginning || begun);
+    if (this.fromBeginning && !this.#tables.has(table)) return 'hand_before_table';
+    return counts(this.#sequences, table, says.sequence, this.#tables.get(table));
   }
 }
 
-function counts(numbers, name, text, begins) {
+/** Takes the next number, the first one after `start`; undefined: that one may be any. */
+function counts(numbers, name, text, start) {
   const number = BigInt(text);
-  const before = numbers.get(name) ?? (begins ? 0n : null);
-  if (before !== null && number !== before + 1n) return 'number_gap';
+  const before = numbers.get(name) ?? start;
+  if (before !== undefined && number !== before + 1n) return 'number_gap';
   numbers.set(name, number);
   return null;
 }

@@ -4,7 +4,7 @@
 import { utf8 } from './bytes.mjs';
 import { EMPTY_ROOT, parseKey } from './note.mjs';
 import {
-  aHash, aSetting, aSource, aTime, anId, anIndex, anOrigin, fromOne64, outsideText, upTo32, word,
+  aHash, aSetting, aSource, aTime, anId, anIndex, anOrigin, fromOne64, outsideText, someHands, upTo32, word,
 } from './receipt_values.mjs';
 import { Refusal } from './refusal.mjs';
 
@@ -141,6 +141,13 @@ export async function readReceipt(text) {
   return { says, lines };
 }
 
+const toldHandsBefore = (lines) => lines
+  .map(([name, value]) => (name === 'setting' ? /^hands_before (.*)$/.exec(value)?.[1] : undefined))
+  .find((value) => value !== undefined);
+
+/** How many hands a table says that it had before this log. */
+export const handsBefore = (lines) => BigInt(toldHandsBefore(lines) ?? 0);
+
 /** What lines of one receipt mean to each other. */
 function checkTogether(says, lines, must) {
   for (const [number, root] of [['contributions', 'R'], ['dealt', 'deals']]) {
@@ -157,6 +164,8 @@ function checkTogether(says, lines, must) {
   }
   const settings = lines.filter(([name]) => name === 'setting').map(([, v]) => v.split(' ')[0]);
   must(settings.every((name, i) => i === 0 || settings[i - 1] < name), 'setting');
+  const before = says.event === 'table' ? toldHandsBefore(lines) : undefined;
+  must(before === undefined || someHands(before) < 0, 'setting');
 }
 
 async function checkKeys(says, must) {

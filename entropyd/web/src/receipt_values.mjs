@@ -102,5 +102,6 @@ export function aSource(text) {
 }
 
 export const fromOne64 = aDecimal(1n, MOST_64_BITS);
+export const someHands = aDecimal(1n, MOST_64_BITS - 1n); // a number is left for the next hand
 export const upTo32 = (least) => aDecimal(least, 2n ** 32n - 1n);
 export const anIndex = aDecimal(0n, 2n ** 63n - 2n);

@@ -215,7 +215,7 @@ function formOf({ event, delivery, raffle }) {
   return FORMS[raffle !== undefined && `${event} raffle` in FORMS ? `${event} raffle` : event];
 }
 
-/** What a receipt says: an object from name to value (of a repeated line the first), or BadText. */
+/** What a receipt says, or BadText: name to value, of a repeated line the first; `settings`, all of them. */
 export function readReceipt(text) {
   const lines = readLines(text, LINES);
   const [says, lineOf] = [{}, {}];
@@ -233,6 +233,7 @@ export function readReceipt(text) {
     else must(!required.includes(name), name);
   }
   checkSays(says, lines, must);
+  says.settings = lines.filter(([name]) => name === 'setting').map(([, value]) => value);
   return says;
 }
 
@@ -251,6 +252,12 @@ function checkSays(says, lines, must) {
   }
   const settings = lines.filter(([name]) => name === 'setting').map(([, value]) => value.split(' ')[0]);
   must(settings.every((name, i) => i === 0 || settings[i - 1] < name), 'setting');
+  for (const [, value] of lines.filter(([name]) => name === 'setting')) {
+    const [name, number] = value.split(' ');
+    if (says.event === 'table' && name === 'hands_before') {
+      must(DECIMAL.test(number) && BigInt(number) >= 1n && BigInt(number) < MOST_U64, 'setting');
+    }
+  }
   const names = [says.log, `${says.log}/receipts`];
   for (const name of ['key', 'previous'].filter((name) => name in says)) {
     const key = parseKey(says[name]);

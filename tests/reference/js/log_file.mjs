@@ -84,7 +84,7 @@ const ORDER = ['open', 'roll', 'seal', 'close', 'void'];
 
 /** What entries tell, one after the other. */
 class Story {
-  #tables = new Set();
+  #tables = new Map();
   #sequences = new Map();
   #hands = new Map();
   #draws = new Map();
@@ -97,17 +97,18 @@ class Story {
     if (says.event === 'table') {
       const table = `${says.tenant} ${says.table}`;
       must(!this.#tables.has(table) && !this.#sequences.has(table));
-      this.#tables.add(table);
+      const before = says.settings.find((setting) => setting.startsWith('hands_before '));
+      this.#tables.set(table, before === undefined ? 0n : BigInt(before.split(' ')[1]));
     } else if (says.event === 'draw' && 'match' in says) {
       const match = `${says.tenant} ${says.match}`;
-      this.#counts(this.#draws, match, says.number, this.fromBeginning, must);
+      this.#counts(this.#draws, match, says.number, this.fromBeginning ? 0n : undefined, must);
     } else if ('hand' in says) {
       this.#hand(says, `${says.tenant} ${says.hand}`, must);
     }
   }
 
-  #counts(numbers, name, number, begins, must) {
-    const before = numbers.get(name) ?? (begins ? 0n : undefined);
+  #counts(numbers, name, number, start, must) {
+    const before = numbers.get(name) ?? start;
     must(before === undefined || BigInt(number) === before + 1n);
     numbers.set(name, BigInt(number));
   }
@@ -117,8 +118,7 @@ class Story {
     if (says.event === 'open' || 'delivery' in says) {
       const table = `${says.tenant} ${says.table}`;
       must(steps === undefined && (!this.fromBeginning || this.#tables.has(table)));
-      const begins = this.fromBeginning || this.#tables.has(table);
-      this.#counts(this.#sequences, table, says.sequence, begins, must);
+      this.#counts(this.#sequences, table, says.sequence, this.#tables.get(table), must);
       this.#hands.set(hand, [says]);
     } else if (steps === undefined) {
       must(!this.fromBeginning || (says.event === 'void' && !('O' in says)));
