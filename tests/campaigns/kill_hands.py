@@ -50,7 +50,7 @@ RATE = 6_000
 # A commit holds the steps of some tables; the points are passed often before a kill, so that hands
 # are met in all their states. Few wait for entropy at the same time.
 MOST = MappingProxyType(
-    {WAITING: 2, BEFORE_COMMIT: 80, IN_COMMIT: 80, AFTER_COMMIT: 80, BEFORE_ANSWER: 120}
+    {WAITING: 2, BEFORE_COMMIT: 80, IN_COMMIT: 80, AFTER_COMMIT: 80, BEFORE_ANSWER: 40}
 )
 AT_ONCE = 32
 

@@ -58,7 +58,8 @@ ANSWERS: Mapping[type, Sequence[str]] = {
     DrawCore: ("draw_integers", "roll_dice", "shuffle_items", "sample", "draw_from_bag"),
     RaffleCore: ("seal_entries", "draw"),
     FairCore: ("play_round",),
-    HandCore: ("open_hand", "contribute", "deal_cards", "close_hand", "void_hand"),
+    # Its other answers do not say whether they are told again.
+    HandCore: ("open_hand", "deal_cards"),
 }
 
 # Draws of these wait under a name that ends with the draw's key, or have a key of their own.
@@ -177,8 +178,7 @@ class Phases:
     def _follow_answer(self, core: type, name: str) -> None:
         async def answer(this: Any, request: Any, call: Any) -> Any:
             answered = await as_ever(this, request, call)
-            # Of a hand only what opens it and deals says so; the other steps may be asked again.
-            if not getattr(answered, "replayed", False):
+            if not answered.replayed:
                 self.reach(BEFORE_ANSWER)
             return answered
 

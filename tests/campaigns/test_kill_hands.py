@@ -25,7 +25,7 @@ KILLS = (
     Plan(AFTER_COMMIT, count=8),
     Plan(BEFORE_COMMIT, count=20),
     Plan(IN_COMMIT, count=30),
-    Plan(BEFORE_ANSWER, count=40),
+    Plan(BEFORE_ANSWER, count=20),
     Plan(DEALING, delay_s=0.3),
 )
 
