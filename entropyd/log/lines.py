@@ -38,12 +38,13 @@ def write_lines(fields: Iterable[Field], holder: object) -> bytes:
     Raises:
         RequestError: a value has no spelling, or the text is too long.
     """
-    text = "".join(
-        f"{field.name}: {field.codec.encode(field.attribute, value)}\n"
-        for field in fields
-        if has(field, holder)
-        for value in _values(field, holder)
-    ).encode("ascii")
+    lines = [
+        f"{name}: {codec.encode(attribute, one)}\n"
+        for name, attribute, codec, repeated in fields
+        if _stands(value := getattr(holder, attribute))
+        for one in (value if repeated else (value,))
+    ]
+    text = "".join(lines).encode("ascii")
     if len(text) > MAX_TEXT:
         raise RequestError("receipt", f"has {len(text)} bytes; expected at most {MAX_TEXT}")
     return text
@@ -51,14 +52,11 @@ def write_lines(fields: Iterable[Field], holder: object) -> bytes:
 
 def has(field: Field, holder: object) -> bool:
     """Return whether a line stands there for this field; one does for the number 0."""
-    value = getattr(holder, field.attribute)
+    return _stands(getattr(holder, field.attribute))
+
+
+def _stands(value: object) -> bool:
     return not (value is None or value is False or value == ())
-
-
-def _values(field: Field, holder: object) -> tuple[Any, ...]:
-    """Return what is written for this field, a line each."""
-    value = getattr(holder, field.attribute)
-    return value if field.repeated else (value,)
 
 
 def read_lines(fields: Iterable[Field], text: bytes) -> dict[str, Any]:
