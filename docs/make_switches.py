@@ -79,8 +79,8 @@ OUTCOME = {
     "gate.answer_before_deadline": "no: as max_hold",
     "gate.max_waiters": "no: how many may wait",
     "gate.reservoir_bytes": "yes: which samples are stirred into the DRBG when no more have room",
-    "draws.large_seeds": "yes: from how many seeds on a draw is made from one, where its caller asked"
-    " for that; its rules then say so. A draw that waits for all of them is the same",
+    "draws.large_seeds": "yes: from how many seeds on a draw is made from one, where its caller"
+    " asked for that; its rules then say so. A draw that waits for all of them is the same",
     "fair.profile": "yes: how a pair that does not say it turns its seeds into rounds; its hash is"
     " published before anything is played",
     "fair.reveal_after": "yes: from when on rounds are played on the next pair, whose hash was"

@@ -38,12 +38,13 @@ class Hands(Table):
         description="a duration from 1m to 30d: an older hand that has not ended is void, in"
         " public",
     )
-    max_contribute_for_ns: Annotated[
-        int, BeforeValidator(units.duration_between("1s", "10m"))
-    ] = Field(
-        default=10 * units.MINUTE,
-        alias="max_contribute_for",
-        description="a duration from 1s to 10m: the longest that seats may be given to contribute",
+    max_contribute_for_ns: Annotated[int, BeforeValidator(units.duration_between("1s", "10m"))] = (
+        Field(
+            default=10 * units.MINUTE,
+            alias="max_contribute_for",
+            description="a duration from 1s to 10m: the longest that seats may be given to"
+            " contribute",
+        )
     )
 
     @model_validator(mode="after")

@@ -54,6 +54,8 @@ def test_a_turn_that_is_free_is_taken_without_waiting():
         turns = SharedTurns()
         first = turns.take_now("m", alone=False)
         beside = turns.take_now("m", alone=False)
+        assert first is not None
+        assert beside is not None
         assert turns.take_now("m", alone=True) is None
         waiting = asyncio.create_task(asked(turns, alone=True))
         await settle()

@@ -150,15 +150,17 @@ def test_what_is_no_receipt_is_not_appended(connection, wrong):
 
 def test_a_table_has_no_receipt_unless_somebody_makes_it(connection):
     log = LogAppender(connection)
-    log.append_table("room", "t")
+    log.append_table("room", "t", 7)
     assert 0 == log.next_index
-    made = LogAppender(
-        connection, lambda tenant, table, index: f"{tenant}/{table}/{index}\n".encode()
-    )
+
+    def told(tenant, table, index, before):
+        return f"{tenant}/{table}/{index}/{before}\n".encode()
+
+    made = LogAppender(connection, told)
     made.append("room", text(0))
-    made.append_table("room", "t")
+    made.append_table("room", "t", 7)
     made.flush()
-    assert b"room/t/1\n" == read_entries(connection, 1, 1)[0].text
+    assert b"room/t/1/7\n" == read_entries(connection, 1, 1)[0].text
 
 
 # --- rows of others --------------------------------------------------------------
