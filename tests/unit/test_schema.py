@@ -6,13 +6,14 @@ Walked over the descriptors, so that a field that is added tomorrow is walked to
 from collections.abc import Iterator
 
 import pytest
-from google.protobuf import descriptor_pb2
+from google.protobuf import descriptor_pb2, duration_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 
 from entropyd.v1 import (
     draw_service_pb2,
     entropy_service_pb2,
     fair_service_pb2,
+    hand_service_pb2,
     ledger_service_pb2,
     raffle_service_pb2,
     shuffle_service_pb2,
@@ -22,6 +23,7 @@ from entropyd.v1 import (
 FILES: tuple[FileDescriptor, ...] = (
     draw_service_pb2.DESCRIPTOR,
     fair_service_pb2.DESCRIPTOR,
+    hand_service_pb2.DESCRIPTOR,
     ledger_service_pb2.DESCRIPTOR,
     raffle_service_pb2.DESCRIPTOR,
     entropy_service_pb2.DESCRIPTOR,
@@ -34,6 +36,7 @@ INPUTS = {
     "ShuffleRequest.key": "which hand",
     "ShuffleRequest.deck": "which cards are in the deck, hashed into the draw as rules",
     "ShuffleRequest.claim": "who may read it again; not an input of the draw",
+    "ShuffleRequest.card_proofs": "how the deck is proved; rules",
     "GetShuffleRequest.key": "which hand",
     "GetShuffleRequest.claim": "who reads",
     "HandKey.table": "an id, bound into X; X is an additional input beside 320 bits of hardware",
@@ -43,6 +46,48 @@ INPUTS = {
     "Deck.removed": "cards that are in no copy; what is left is still shuffled whole",
     "BatchShuffleRequest.hands": "which hands; their order gives each its k_j, which is secret",
     "StreamShufflesRequest.hands": "which hands",
+    "OpenHandRequest.key": "which hand; opened once",
+    "OpenHandRequest.deck": "as of Shuffle; rules",
+    "OpenHandRequest.contributions": "whether seats may move what is committed already; rules",
+    "OpenHandRequest.seats": "which; in A, before the deck is committed",
+    "OpenHandRequest.contribute_for": "how long they may",
+    "OpenHandRequest.reveal_after_close": "whether all of it may be shown afterwards; rules",
+    "OpenHandRequest.plan": "whom places must go to, said before any card is known; rules",
+    "OpenHandRequest.replaces": "a void hand, for the record; rules",
+    "OpenHandRequest.parent": "whose discards are shuffled instead of a deck; rules, by a hash",
+    "Parent.hand": "which hand",
+    "Parent.places": "which of its dealt places; all of them are shuffled whole",
+    "Seat.seat": "an id",
+    "Seat.public_key": "what checks that the seat itself spoke",
+    "ContributeRequest.key": "which hand",
+    "ContributeRequest.open_hash": "only compared with O",
+    "ContributeRequest.contributions": "moves the committed cards, as all of them together say",
+    "ContributeRequest.deal": "as DealCards, after the cut is fixed",
+    "Contribution.seat": "whose",
+    "Contribution.value": "a seat's part of the cut; the deck was committed before",
+    "Contribution.leaf_hash": "that part, sealed",
+    "Contribution.signature": "the seat's own",
+    "SealHandRequest.key": "which hand",
+    "DealCardsRequest.key": "which hand",
+    "DealCardsRequest.first_place": "only compared with the next place",
+    "DealCardsRequest.deals": "whom the next cards go to, not which they are",
+    "DealCardsRequest.claim": "who may have them again",
+    "DealCardsRequest.without_proofs": "whether proofs come along",
+    "Deal.recipient": "an id",
+    "Deal.count": "how many of the next places",
+    "ShowCardsRequest.key": "which hand",
+    "ShowCardsRequest.places": "which of the dealt ones are shown",
+    "RevealHandRequest.key": "which hand, closed",
+    "CloseHandRequest.key": "which hand",
+    "CloseHandRequest.next": "as OpenHand",
+    "VoidHandRequest.key": "which hand; its id stays spent, and the void is public",
+    "VoidHandRequest.reason": "for people",
+    "GetHandRequest.key": "which hand",
+    "ListHandsRequest.table_prefix": "of which tables",
+    "ListHandsRequest.state": "which of them",
+    "ListHandsRequest.page_size": "how many",
+    "ListHandsRequest.page_token": "where to go on",
+    "WatchHandRequest.key": "which hand",
     "DrawIntegersRequest.key": "which draw",
     "DrawIntegersRequest.claim": "whose the match is; not an input of the draw",
     "DrawIntegersRequest.count": "how many numbers, hashed into the draw as rules",
@@ -152,6 +197,11 @@ INPUTS = {
 
 # What is called like a secret, and why it may leave.
 SHOWN_AFTER = {
+    "CardProof.salt": "of a card that its caller gets, or that was shown",
+    "DealtCard.salt": "as CardProof.salt",
+    "Revealed.seeds": "of a closed hand whose rules say reveal=after_close",
+    "Revealed.blinding": "as its seeds",
+    "Revealed.salt_key": "as its seeds",
     "DrawOpening.seeds": "of a draw whose result was shown, to whoever may read the match",
     "DrawOpening.blinding": "as its seeds",
     "DrawOpening.salt_key": "as its seeds",
@@ -211,7 +261,8 @@ def test_no_request_takes_what_is_open_to_anything():
     for method in METHODS:
         for field in reachable(method.input_type):
             if field.message_type is not None:
-                assert field.message_type.file in FILES
+                # A span of time carries nothing else.
+                assert field.message_type.file in (*FILES, duration_pb2.DESCRIPTOR)
                 assert not field.message_type.GetOptions().map_entry
         assert not method.input_type.is_extendable
 
@@ -220,7 +271,7 @@ def test_no_request_takes_what_is_open_to_anything():
 
 
 def test_the_walk_finds_the_services():
-    assert {"DrawService": 7, "EntropyService": 3, "FairService": 10} | {
+    assert {"DrawService": 7, "EntropyService": 3, "FairService": 10, "HandService": 11} | {
         "RaffleService": 3,
         "LedgerService": 5,
         "ShuffleService": 4,
@@ -237,7 +288,9 @@ def test_every_method_has_a_request_and_a_response_of_its_own(method):
     used = [message for each in METHODS for message in (each.input_type, each.output_type)]
     assert (1, 1) == (used.count(method.input_type), used.count(method.output_type))
     assert (method.name == "StreamShuffles") == method.client_streaming
-    assert (method.name in {"StreamShuffles", "WatchStatus"}) == method.server_streaming
+    assert (
+        method.name in {"StreamShuffles", "WatchStatus", "WatchHand"}
+    ) == method.server_streaming
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
