@@ -461,19 +461,21 @@ FURTHER = (
         "spent hand drawn anew",
         (
             Edit(
-                "entropyd/ledger/sqlite_batch.py",
-                '"INSERT INTO spent VALUES"',
-                '"REPLACE INTO spent VALUES"',
+                "entropyd/ledger/sqlite_numbers.py",
+                '"INSERT INTO spent (',
+                '"REPLACE INTO spent (',
             ),
             Edit(
-                "entropyd/ledger/sqlite_batch.py", "        if key in spent:\n", "        if 0:\n"
+                "entropyd/ledger/sqlite_numbers.py",
+                "return self._spent.get(key)",
+                "return None",
             ),
         ),
         "tests/contract/test_sqlite.py::TestSqliteLedger::test_a_spent_hand_keeps_its_deck",
     ),
     Mutant(
         "table's number stands still within a commit",
-        (Edit("entropyd/ledger/sqlite_batch.py", "        table[1] += 1\n", ""),),
+        (Edit("entropyd/ledger/sqlite_numbers.py", "        row.next_sequence += 1\n", ""),),
         "tests/contract/test_sqlite.py"
         "::TestSqliteLedger::test_each_table_counts_from_one_without_gaps",
     ),
