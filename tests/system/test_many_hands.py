@@ -208,7 +208,8 @@ def test_streams_that_never_read_come_to_a_stop(dealing: Daemon):
         def stands_still() -> bool:
             nonlocal seen
             before, seen = seen, sum(sent)
-            time.sleep(1)
+            # A busy machine lets a stream rest for a second that has not come to its stop.
+            time.sleep(4)
             waiting = dealing.metric("entropyd_waiters")
             return seen > 0 and before == sum(sent) and waiting == 0
 
