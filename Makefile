@@ -1,7 +1,7 @@
 # entropyd: every target sets itself up in .venv from pinned, hashed requirements.
 #
 #   make demo    the whole way, on an emulated Quantis: ends with "demo: ok"
-#   make test    everything that can fail, about 25 minutes
+#   make test    everything that can fail, about 20 minutes
 #   make run     a development daemon in the foreground
 #   make check   format, lint, types, import contracts
 #   make bench   figures, as ratios measured side by side

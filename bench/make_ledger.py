@@ -66,6 +66,8 @@ at_rest = ""
 """
 _INSERT_HAND = f"INSERT INTO hands VALUES ({', '.join('?' * 16)})"
 _INSERT_SPENT = "INSERT INTO spent (hand_key, hand_id) VALUES (?, ?)"
+# Of a history from before the log, so without receipts.
+_INSERT_TABLE = "INSERT INTO tables (id, tenant, name, next_sequence) VALUES (?, ?, ?, ?)"
 
 
 def hand_name(number: int) -> str:
@@ -112,7 +114,7 @@ def _fill(ledger: sqlite3.Connection, rows: HandRows, hands: int, *, every: int,
         for number in range(min(TABLES, hands))
     ]
     ledger.execute("BEGIN")
-    ledger.executemany("INSERT INTO tables VALUES (?, ?, ?, ?)", tables)
+    ledger.executemany(_INSERT_TABLE, tables)
     ledger.execute("COMMIT")
 
 
