@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from entropyd.draw.keystream import SEED_BYTES
 from entropyd.errors import LedgerDamagedError
 from entropyd.hands import snapshot
 from entropyd.hands.commitment import decode_items, encode_items
@@ -86,12 +85,6 @@ class OpenSecrets:
     def of(cls, deck: CommittedDeck) -> "OpenSecrets":
         """Return the secrets of a deck."""
         return cls(deck.items, b"".join(deck.seeds), deck.blinding, deck.salt_key)
-
-    @property
-    def split_seeds(self) -> tuple[bytes, ...]:
-        """The seeds one by one."""
-        ends = range(0, len(self.seeds), SEED_BYTES)
-        return tuple(self.seeds[at : at + SEED_BYTES] for at in ends)
 
     def encode(self) -> bytes:
         """Return what is kept encrypted."""
