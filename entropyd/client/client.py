@@ -21,6 +21,7 @@ from entropyd.client.hands import Hands
 from entropyd.client.log import Log
 from entropyd.client.requests import Event, Hand, Requests
 from entropyd.client.service_config import DEFAULT_TIMEOUT_S
+from entropyd.client.stream_end import messages
 from entropyd.v1 import (
     entropy_service_pb2,
     entropy_service_pb2_grpc,
@@ -404,7 +405,7 @@ class AsyncClient:
         )
         call = self._shuffles.StreamShuffles(requests, timeout=timeout_s, metadata=self._metadata)
         try:
-            async for message in call:
+            async for message in messages(call):
                 for answer in message.answers:
                     yield HandAnswer.from_message(answer)
         except grpc.aio.AioRpcError as error:

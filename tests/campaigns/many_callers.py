@@ -7,6 +7,7 @@ from typing import Any
 import grpc
 
 from entropyd.client import Deal
+from entropyd.client.stream_end import messages
 from entropyd.v1 import shuffle_service_pb2, shuffle_service_pb2_grpc, types_pb2
 from tests.campaigns.door import TIMEOUT_S
 from tests.campaigns.persistent_callers import TABLES, Answer, PersistentCallers
@@ -61,7 +62,8 @@ class ManyCallers(PersistentCallers):
         requests = [
             shuffle_service_pb2.StreamShufflesRequest(hands=[one]) for one in wanted.values()
         ]
-        async for message in self._stub().StreamShuffles(_sent(requests), timeout=TIMEOUT_S):
+        call = self._stub().StreamShuffles(_sent(requests), timeout=TIMEOUT_S)
+        async for message in messages(call):
             for answer in message.answers:
                 if answer.HasField("dealt"):
                     self._keep(wanted, answer.dealt)

@@ -586,6 +586,23 @@ def test_a_status_is_watched_until_the_daemon_stops(play):
     assert "SHUTTING_DOWN" == caught.value.reason
 
 
+def test_a_stream_that_the_daemon_ends_under_the_pen_ends_with_what_it_said(play):
+    """Half of these found INTERNAL in its place, from gRPC, before it was looked for."""
+    far = play(STREAMED, HandSpentError("as if"))
+    hands = [("table-7", f"hand-{number}") for number in range(64)]
+
+    async def end(client):
+        with pytest.raises(Refusal) as caught:
+            [_ async for _ in client.stream_shuffles(hands, hands_a_message=1)]
+        return caught.value.code, caught.value.reason
+
+    async def scenario():
+        async with AsyncClient(far.target, claim_key=KEY) as client:
+            return {await end(client) for _ in range(30)}
+
+    assert {(grpc.StatusCode.ALREADY_EXISTS, "HAND_SPENT")} == asyncio.run(scenario())
+
+
 def test_the_client_for_asyncio_does_the_same(play):
     """Batch, stream and watch."""
     batch = shuffle_service_pb2.BatchShuffleResponse(hands=[ANSWER])
