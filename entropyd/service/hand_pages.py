@@ -13,7 +13,7 @@ from entropyd.hands.hand import HandState
 from entropyd.runtime.hand_store import HandStore
 from entropyd.runtime.kept_hands import KeptHand
 from entropyd.service.hand_messages import STATES, HandMessages
-from entropyd.service.pages import page_size
+from entropyd.service.pages import page_size, told_number
 from entropyd.v1 import hand_service_pb2 as pb
 
 # A page ends with the hand that brings it above this. The largest hand, of 64 seats and eight decks
@@ -21,8 +21,6 @@ from entropyd.v1 import hand_service_pb2 as pb
 PAGE_BYTES = 1024 * 1024
 # So many are read, and their receipts signed, before others have their turn: some 5 ms.
 HANDS_A_TURN = 16
-# Of 2^63 - 1, the largest number that a ledger gives.
-_MAX_DIGITS = 19
 
 _LABELS: dict[pb.HandState.ValueType, HandState | None] = {
     pb.HAND_STATE_UNSPECIFIED: None,
@@ -95,8 +93,4 @@ def _after(token: str) -> tuple[str, int]:
         check_id("page_token", table)
     except (binascii.Error, ValueError, RequestError):
         digits, table = "", ""
-    if not digits.isdecimal() or len(digits) > _MAX_DIGITS:
-        raise RequestError(
-            "page_token", "is none; expected next_page_token of the page before, or nothing"
-        )
-    return table, int(digits)
+    return table, told_number(digits)

@@ -13,7 +13,10 @@ from entropyd.errors import RequestError
 
 DEFAULT_PAGE = 100
 MAX_PAGE = 1000
-# Of 2^63 - 1, the largest number that a ledger gives.
+# The largest number that a ledger gives. SQLite takes none above it: looking for one is an error of
+# ours, and an error of ours ends the daemon.
+MAX_NUMBER = (1 << 63) - 1
+# Of such a number: longer ones are not read.
 _MAX_DIGITS = 19
 
 
@@ -45,8 +48,18 @@ def number_of(token: str) -> int:
         digits = base64.b64decode(token, altchars=b"-_", validate=True).decode("ascii")
     except (binascii.Error, ValueError):
         digits = ""
-    if not digits.isdecimal() or len(digits) > _MAX_DIGITS:
+    return told_number(digits)
+
+
+def told_number(digits: str) -> int:
+    """Return the number that stands in a token.
+
+    Raises:
+        RequestError: no ledger gave it; names `page_token`.
+    """
+    number = int(digits) if digits.isdecimal() and len(digits) <= _MAX_DIGITS else -1
+    if not 0 <= number <= MAX_NUMBER:
         raise RequestError(
             "page_token", "is none; expected next_page_token of the page before, or nothing"
         )
-    return int(digits)
+    return number

@@ -1,6 +1,7 @@
 """HandService without a transport: every step once, every wrong order named, five calls a hand."""
 
 import asyncio
+import base64
 from dataclasses import replace
 from typing import Any
 
@@ -918,6 +919,20 @@ def test_lists_are_in_order_of_table_and_number_page_by_page():
     found, closed = desk.run(scenario)
     assert ["t-1-0", "t-1-1", "t-1-2", "t-2-0", "t-2-1", "t-2-2"] == found
     assert ["t-1-1"] == closed
+
+
+@pytest.mark.parametrize("text", ["9223372036854775808 t-1", "x t-1", "1", "1 t 1", "-1 t-1"])
+def test_a_page_token_of_hands_that_is_none_of_ours_is_refused(text):
+    """A number that SQLite cannot take ends a daemon that looks for it."""
+    desk = HandDesk()
+    token = base64.urlsafe_b64encode(text.encode()).decode()
+
+    async def scenario():
+        await desk.ask("list_hands", pb.ListHandsRequest(page_token=token))
+
+    with pytest.raises(RequestError) as refused:
+        desk.run(scenario)
+    assert "page_token" == refused.value.field
 
 
 def test_a_watcher_is_told_of_every_state_until_the_end():

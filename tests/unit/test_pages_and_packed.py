@@ -19,8 +19,11 @@ def test_a_token_leads_to_the_number_that_it_was_made_of(number):
     assert number_of(token_after(number)) == number
 
 
-@pytest.mark.parametrize("token", ["x", "=", "é", "Mg", "LTE=", token_after(10**19)])
+@pytest.mark.parametrize(
+    "token", ["x", "=", "é", "Mg", "LTE=", token_after(10**19), token_after(2**63)]
+)
 def test_a_token_that_is_none_of_ours_is_refused(token):
+    """2^63 has as many digits as the largest number of a ledger, and SQLite cannot take it."""
     with pytest.raises(RequestError) as refused:
         number_of(token)
     assert refused.value.field == "page_token"
