@@ -47,7 +47,9 @@ def test_it_draws_what_shuffle_draws(size, count, label):
 def test_thousands_of_decks_are_those_of_shuffle():
     """Many enough that long rows of rejections are among them."""
     seeds, bindings = inputs(4000, "thousands")
-    assert one_by_one(52, seeds, bindings) == shuffle_many(52, seeds, bindings)
+    pairs = zip(one_by_one(52, seeds, bindings), shuffle_many(52, seeds, bindings), strict=True)
+    # The decks' numbers, since pytest takes a minute over how thousands of decks differ.
+    assert [] == [deck for deck, (one, many) in enumerate(pairs) if one != many]
 
 
 def taken(size, seed, binding):
