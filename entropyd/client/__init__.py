@@ -9,11 +9,12 @@ with Client("unix:/run/entropyd/poker.sock", claim_key_file="claim.key") as deal
         print(answer.hand, answer.result().cards[:2])
 """
 
+from entropyd.client.aio_client import AsyncClient
 from entropyd.client.aio_draws import AsyncDraws, AsyncRaffles
 from entropyd.client.aio_fair import AsyncFair
 from entropyd.client.aio_hands import AsyncHands
 from entropyd.client.claims import ClaimKey
-from entropyd.client.client import AsyncClient, Client
+from entropyd.client.client import Client
 from entropyd.client.connection import Tls
 from entropyd.client.deal import Deal, HandAnswer, Refusal, SourceUse
 from entropyd.client.dealt import Closed, Contributed, Dealt, DealtCard, Hand, Revealed, SeatOutcome

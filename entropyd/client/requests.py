@@ -10,6 +10,9 @@ from entropyd.v1 import entropy_service_pb2, shuffle_service_pb2, types_pb2
 Hand = tuple[str, str]  # table, hand
 Event = tuple[int, int, int]  # x, y, time in microseconds
 
+# A stream's messages cost a tenth of a call each; beyond a hundred hands nothing more is saved.
+HANDS_A_MESSAGE = 100
+
 
 class Requests:
     """Builds requests; keeps the claim key so that callers need not."""

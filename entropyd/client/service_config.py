@@ -21,6 +21,8 @@ import json
 # A hold is answered 50 ms before the deadline and tells when to come back; 10 s is two holds of
 # `max_hold` (5 s by default).
 DEFAULT_TIMEOUT_S = 10
+# A batch waits for the entropy of all its hands, which at a device's pace takes a second.
+BATCH_TIMEOUT_S = 30
 
 
 def _method_config(service: str) -> dict[str, object]:
