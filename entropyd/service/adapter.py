@@ -51,32 +51,45 @@ class Malformed:
     """What stands for a request whose bytes are no message of its method."""
 
 
-class Parser:
-    """Takes the generated handlers on their way to a server, and sees to their parsing.
+class Unregistered:
+    """Takes generated handlers on their way to a server, and registers none of their methods.
 
-    Left to gRPC, bytes that do not parse are UNKNOWN to the caller, and a
-    traceback in the log for everybody who sends some. Answers may be the bytes
-    of their messages.
+    A `grpc.aio` server keeps a task for each registered method, and at each call of any of them it
+    asks all of these tasks anew: a call then costs more with every method that there is.
     """
 
     def __init__(self, server: grpc.aio.Server) -> None:
         self._server = server
 
     def add_generic_rpc_handlers(self, handlers: Sequence[Any]) -> None:
-        """Leave them out: they are the registered ones under another name."""
+        """Hand them on."""
+        self._server.add_generic_rpc_handlers(handlers)
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+        """Leave them out: they are the generic ones under another name."""
+
+
+class Parser(Unregistered):
+    """Sees to their parsing too.
+
+    Left to gRPC, bytes that do not parse are UNKNOWN to the caller, and a
+    traceback in the log for everybody who sends some. Answers may be the bytes
+    of their messages.
+    """
+
+    def add_generic_rpc_handlers(self, handlers: Sequence[Any]) -> None:
+        """Leave them out: nothing can be exchanged in them."""
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
         """Hand on each handler with a parser that does not raise, and that sends bytes as such."""
-        self._server.add_registered_method_handlers(
-            service,
-            {
-                method: handler._replace(
-                    request_deserializer=_parser_of(handler.request_deserializer),
-                    response_serializer=_bytes_of,
-                )
-                for method, handler in handlers.items()
-            },
-        )
+        parsed = {
+            method: handler._replace(
+                request_deserializer=_parser_of(handler.request_deserializer),
+                response_serializer=_bytes_of,
+            )
+            for method, handler in handlers.items()
+        }
+        super().add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, parsed)])
 
 
 def _bytes_of(response: Message | bytes) -> bytes:

@@ -15,7 +15,7 @@ from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from entropyd.errors import ConfigError
-from entropyd.service.adapter import Adapter, Context, Parser, only
+from entropyd.service.adapter import Adapter, Context, Parser, Unregistered, only
 from entropyd.service.certificates import Certificates
 from entropyd.service.draw_core import DrawCore
 from entropyd.service.entropy_core import EntropyCore
@@ -230,7 +230,8 @@ class Listener:
             parser,
         )
         self._health = Health()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        unregistered: Any = Unregistered(self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, unregistered)
         names = (
             *DEALING_SERVICES,
             ENTROPY_SERVICE,
@@ -239,7 +240,7 @@ class Listener:
             reflection.SERVICE_NAME,
         )
         add_reflection: Any = reflection_pb2_grpc.add_ServerReflectionServicer_to_server
-        add_reflection(Reflection(names, adapter, open_to_all=open_reflection), self._server)
+        add_reflection(Reflection(names, adapter, open_to_all=open_reflection), unregistered)
 
     @property
     def calls(self) -> int:
