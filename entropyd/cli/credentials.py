@@ -6,6 +6,7 @@ from typing import Annotated, TypedDict
 
 import typer
 
+from entropyd.cli.version import Version
 from entropyd.client import Tls
 
 
@@ -32,6 +33,7 @@ def remember(
         Path | None,
         typer.Option(envvar="ENTROPYCTL_TOKEN_FILE", help="A file that holds your token alone."),
     ] = None,
+    version: Version = False,  # noqa: ARG001  answered before this runs
 ) -> None:
     """Read what all commands show; run before each of them."""
     if ca is None and (cert is not None or key is not None):

@@ -36,6 +36,13 @@ from entropyd.client import Deal, Refusal
 from entropyd.errors import ConfigError, RequestError
 from entropyd.v1 import entropy_service_pb2, types_pb2
 
+_NOT_REACHED = (
+    "no daemon answered there: does it run (systemctl status entropyd), is --target or"
+    " ENTROPYCTL_TARGET where it listens, and may you use that socket?"
+)
+# What a refusal means in the words of the command line, by its field.
+_REMEDIES = {"large": "here that is --large wait or --large computational"}
+
 # Typer's own tracebacks show local variables: the claim key is one.
 app = typer.Typer(
     no_args_is_help=True, add_completion=True, help=__doc__, pretty_exceptions_enable=False
@@ -226,6 +233,8 @@ def main() -> None:
         if refusal.retry_after_s is not None:
             print(f"entropyctl: ask again in {refusal.retry_after_s:.1f} s", file=sys.stderr)
         reached = refusal.reason or refusal.code is not grpc.StatusCode.UNAVAILABLE
+        if remedy := _REMEDIES.get(refusal.field) if reached else _NOT_REACHED:
+            print(f"entropyctl: {remedy}", file=sys.stderr)
         sys.exit(EXIT_REFUSED if reached else EXIT_NOT_REACHED)
     except (ConfigError, RequestError, OSError, ValueError) as error:
         # A file (claim key, certificate, token, user entropy), or an id that no daemon would take.

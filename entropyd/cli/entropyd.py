@@ -15,6 +15,7 @@ import typer
 
 from entropyd import daemon
 from entropyd.cli import ledger, selftest, sources
+from entropyd.cli.version import Version
 from entropyd.config import load
 from entropyd.errors import (
     ConfigError,
@@ -41,6 +42,11 @@ EXIT_CONFIG = 78
 
 ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="TOML file.")]
 DEFAULT_CONFIG = Path("/etc/entropyd/entropyd.toml")
+
+
+@app.callback(help=__doc__)
+def options(version: Version = False) -> None:
+    """Take the options of no command."""
 
 
 @app.command()

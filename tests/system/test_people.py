@@ -123,6 +123,7 @@ def test_a_draw_of_very_many_seeds_says_both_ways_out(dealing: Daemon, tmp_path:
     assert (1, "") == (refused.returncode, refused.stdout)
     assert "COMPUTATIONAL" in refused.stderr
     assert "WAIT" in refused.stderr
+    assert "--large wait or --large computational" in refused.stderr
     proof = tmp_path / "proof.json"
     done = entropyctl(dealing, *words, "--large", "computational", "-q", "--save", proof)
     assert (0, 1000) == (done.returncode, len(done.stdout.split()))

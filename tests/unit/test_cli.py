@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from entropyd import daemon
+from entropyd import __version__, daemon
 from entropyd.cli import entropyctl, entropyd
 from entropyd.config import load
 from entropyd.daemon.ledger import open_ledger
@@ -55,6 +55,11 @@ def test_the_example_files_are_right(run, name, says):
     code, out, err = run(entropyd.main, "check-config", EXAMPLES / name)
     assert (0, "") == (code, err)
     assert f"{EXAMPLES / name}: {says}" in out
+
+
+@pytest.mark.parametrize("program", [entropyd.main, entropyctl.main])
+def test_a_program_says_its_version(run, program):
+    assert (0, f"entropyd {__version__}\n", "") == run(program, "--version")
 
 
 LISTENER = '[[listener]]\naddress = "unix:/run/x.sock"\ntenant = "a"\nroles = ["deal_all"]\n'

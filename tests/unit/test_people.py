@@ -157,11 +157,13 @@ REFUSED = {
     "bag czech": "polish",
     "bag red=3,blue": "kinds such as red=3",
     "bag red=0": "expected 1 to",
-    "bag english --draw 101": "100",
+    "bag english --draw 101": "how many: is 101; expected 1 to 100",
     "raffle /no/such/file": "/no/such/file",
     "flip --match m": "--local records nothing",
     "flip --save x": "--local records nothing",
     "flip --json --quiet": "two forms",
+    "raffle x --seal": "--seal draws nothing",
+    "raffle x --id 2": "No such option",
 }
 
 
@@ -289,6 +291,22 @@ def test_a_raffle_is_sealed_before_it_is_drawn_and_its_proof_verifies(ask, entri
     assert [*lines, f"alternate 1. {alternate}"] == out.splitlines()
 
 
+def test_a_raffle_that_is_only_sealed_says_what_to_publish_and_is_drawn_later(ask, entries):
+    words = ("raffle", entries, "-w", 2, "--match", "spring")
+    assert not json.loads(ask(*words, "--seal", "--json")[1])["drawn"]
+    code, out, err = ask(*words, "--seal")
+    assert 0 == code
+    raffle, number, digest = out.splitlines()
+    assert ("raffle spring", "number 1") == (raffle, number)
+    assert "then draw: this command with --match spring, no --seal" in err
+    code, out, err = ask(*words)
+    assert (0, 2) == (code, len(out.splitlines()))
+    assert f"sealed: 5 entries, {digest}" in err
+    again = json.loads(ask(*words, "--seal", "--json")[1])
+    assert (True, digest) == (again["drawn"], f"hash {again['entries_hash']}")
+    assert "was drawn before" in ask(*words, "--seal")[2]
+
+
 def test_json_has_what_the_record_has(ask):
     code, out, err = ask("roll", "2d6", "--match", "m", "--id", "a", "--json")
     told = json.loads(out)
@@ -313,7 +331,9 @@ def test_a_proof_is_not_written_over_and_nothing_is_drawn_for_it(ask, tmp_path):
 
 def test_a_daemon_that_is_not_there_is_3(run, tmp_path):
     where = ("--target", f"unix:{tmp_path}/nobody", "--claim-key", tmp_path / "key")
-    assert 3 == run("flip", *where)[0]
+    code, _, err = run("flip", *where)
+    assert 3 == code
+    assert "--target or ENTROPYCTL_TARGET" in err
 
 
 # --- completion ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ gives a command those that it does not use itself.
 import datetime as dt
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -26,9 +26,12 @@ from entropyd.cli.options import (
 )
 from entropyd.cli.people.told import Form
 from entropyd.client import Client, Large, SamplerName
+from entropyd.errors import RequestError
 
 # 64 bits: of a thousand matches a day no two meet in a million years.
 _NAME_BYTES = 8
+# What people gave no name for, as the rules of draws call it.
+_IN_WORDS = {"m": "how many"}
 
 Local = Annotated[
     bool, typer.Option("--local", help="Draw here, without a daemon: nothing is recorded.")
@@ -36,7 +39,7 @@ Local = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="The result alone, one value a line.")]
 MatchId = Annotated[
     str | None,
-    typer.Option("--match", help="The match (of a raffle: the raffle); a new one if not given."),
+    typer.Option("--match", help="Id of the match, or of the raffle; a new one if not given."),
 ]
 DrawId = Annotated[
     str, typer.Option("--id", help="The draw in its match; the same id gets the same draw again.")
@@ -110,11 +113,18 @@ def new_match_id() -> str:
     return f"people/{today}-{os.urandom(_NAME_BYTES).hex()}"
 
 
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
+def with_options(
+    command: Callable[..., None], *, without: Container[str] = ()
+) -> Callable[..., None]:
     """Give a command whose last argument is `how: How` the options of How instead.
 
     Typer reads options from a signature and has no way to share them.
+
+    Args:
+        command: what is run.
+        without: names of options that mean nothing to it; they keep their defaults.
     """
+    options = [option for option in fields(How) if option.name not in without]
     shared = [
         inspect.Parameter(
             option.name,
@@ -122,16 +132,24 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             default=option.default,
             annotation=How.__annotations__[option.name],
         )
-        for option in fields(How)
+        for option in options
     ]
 
     @wraps(command)
     def run(*arguments: Any, **given: Any) -> None:
-        how = How(**{option.name: given.pop(option.name) for option in fields(How)})
-        command(*arguments, **given, how=how)
+        how = How(**{option.name: given.pop(option.name) for option in options})
+        try:
+            command(*arguments, **given, how=how)
+        except RequestError as error:
+            raise _in_words(error) from error
 
     signature = inspect.signature(command)
     own = [parameter for name, parameter in signature.parameters.items() if name != "how"]
     run.__signature__ = signature.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
     return run
+
+
+def _in_words(error: RequestError) -> RequestError:
+    name = _IN_WORDS.get(error.field, error.field)
+    return RequestError(name, str(error).removeprefix(f"{error.field}: "))
