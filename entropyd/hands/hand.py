@@ -34,8 +34,11 @@ from entropyd.hands.contributions import Roll, Spoken
 from entropyd.hands.cut import cut
 from entropyd.hands.deals import BURN, DealRun, check_recipients, deals_root
 from entropyd.hands.opened import OpenedHand
-from entropyd.hands.rules import Contributions, Reveal
+from entropyd.hands.rules import MAX_ITEMS, Contributions, Reveal
 
+# Of the places of the largest shoe each child takes two. Void ones count too: each stands in the
+# record of its parent for ever.
+MAX_CHILDREN = MAX_ITEMS // 2
 # A reason stands in a receipt for everybody to read.
 MAX_REASON_BYTES = 256
 UNOPENED = "unopened"
@@ -67,6 +70,7 @@ class Hand:
         spoken: what seats contributed, by name of the seat.
         roll: the sorted leaf hashes, once the window is over.
         runs: what was dealt, in order of places.
+        children: ids of the hands that are dealt from its discards, in order of their opening.
         reason: why it is void; empty unless it is.
 
     Raises:
@@ -79,6 +83,7 @@ class Hand:
     roll: Roll | None = None
     runs: tuple[DealRun, ...] = ()
     reason: str = ""
+    children: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no sequence of steps can lead to."""
@@ -241,6 +246,21 @@ class Hand:
                     f" rules, not to {to!r}"
                 )
 
+    def with_child(self, hand: str) -> "Hand":
+        """Return the hand after another was opened from its discards.
+
+        Raises:
+            WrongStateError: it is not sealed, has ended, or has as many children as it may.
+        """
+        if self.state is not HandState.SEALED:
+            raise self._wrong_state("its discards are dealt", HandState.SEALED)
+        if len(self.children) >= MAX_CHILDREN:
+            raise WrongStateError(
+                f"hand {self.opened.hand!r} is {self.state.upper()} and has {len(self.children)}"
+                f" hands from its discards, void ones among them; expected at most {MAX_CHILDREN}"
+            )
+        return replace(self, children=(*self.children, hand))
+
     # --- showing -----------------------------------------------------------------
 
     def require_shown(self, places: Sequence[int]) -> None:
@@ -258,13 +278,16 @@ class Hand:
             )
         if self.state is HandState.CLOSED:
             return
+        for place in self.withheld(places):
+            raise NotDealtError(
+                f"hand {self.opened.hand!r} is {self.state.upper()}: place {place} was not"
+                " dealt to anybody; such places can be shown after the hand is closed"
+            )
+
+    def withheld(self, places: Sequence[int]) -> list[int]:
+        """Return those of the places that were burned, or not dealt."""
         recipients = self.recipients
-        for place in places:
-            if place >= len(recipients) or recipients[place] == BURN:
-                raise NotDealtError(
-                    f"hand {self.opened.hand!r} is {self.state.upper()}: place {place} was not"
-                    " dealt to anybody; such places can be shown after the hand is closed"
-                )
+        return [place for place in places if place >= len(recipients) or recipients[place] == BURN]
 
     def require_reveal(self) -> None:
         """Refuse to reveal everything unless the rules say so and the hand is closed.
@@ -368,6 +391,7 @@ def _contradiction(hand: Hand) -> str:
             "rolled without a roll",
         ),
         (not hand.runs or hand.is_cut, "dealt before it was sealed"),
+        (not hand.children or bool(hand.runs), "discards of a hand that was not dealt"),
         (_is_gapless(hand.runs) and hand.dealt <= hand.opened.size, "its deals leave a gap"),
     )
     return next((fault for holds, fault in checks if not holds), "")

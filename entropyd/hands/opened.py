@@ -24,6 +24,7 @@ class OpenedHand:
         opened_at_ns: wall clock; a claim, and where expiry counts from.
         deadline_ns: when the window ends, wall clock; `opened_at_ns` where nobody contributes.
         leaf_window_ns: how long sealed contributions may be opened after the roll.
+        parent: id of the hand whose discards are dealt; empty for none.
     """
 
     tenant: str
@@ -40,3 +41,4 @@ class OpenedHand:
     opened_at_ns: int
     deadline_ns: int
     leaf_window_ns: int
+    parent: str = ""

@@ -8,6 +8,7 @@ what follows from something else in it is left out.
     spoken  of each seat the value that is known, or the leaf hash: [value, ""] or ["", hash]
     runs    first place, recipients with how many places each, and the claim digest; that is ""
             where it is the one before
+    parent, children   only of hands that have them
 """
 
 import json
@@ -45,7 +46,12 @@ def decode(encoded: bytes) -> Hand:
 
 def _plain(hand: Hand) -> dict[str, Any]:
     opened = hand.opened
-    return {
+    family: dict[str, Any] = {}
+    if opened.parent:
+        family["parent"] = opened.parent
+    if hand.children:
+        family["children"] = list(hand.children)
+    return family | {
         "tenant": opened.tenant,
         "table": opened.table,
         "hand": opened.hand,
@@ -97,6 +103,7 @@ def _hand(plain: dict[str, Any]) -> Hand:
         roll=roll,
         runs=tuple(_runs(plain["runs"])),
         reason=plain["reason"],
+        children=tuple(plain.get("children", ())),
     )
 
 
@@ -131,4 +138,5 @@ def _opened(plain: dict[str, Any]) -> OpenedHand:
         opened_at_ns=plain["opened_at_ns"],
         deadline_ns=plain["deadline_ns"],
         leaf_window_ns=plain["leaf_window_ns"],
+        parent=plain.get("parent", ""),
     )

@@ -1,14 +1,16 @@
 """Opening hands that are dealt card by card: found, or drawn, committed, logged and recorded.
 
 An opening waits at the gate like any draw. It takes room at its table before it
-waits, so that calls at the same time cannot pass a limit together.
+waits, so that calls at the same time cannot pass a limit together. One from the
+discards of another hand has that hand's turn too until it is decided: the parent
+cannot end, or have the same discards dealt to others, meanwhile.
 
 Owned by the event loop's thread.
 
 Spec: docs/protocol.md, "Opening".
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from entropyd.errors import (
     EntropydError,
@@ -17,7 +19,8 @@ from entropyd.errors import (
     RequestError,
     WrongStateError,
 )
-from entropyd.hands.hand import HandState
+from entropyd.hands.family import require_child_rules
+from entropyd.hands.hand import Hand, HandState
 from entropyd.hands.receipts import NS_A_MS, Sources
 from entropyd.ledger.subjects import StepDraft, StepOutcome, StepRecorded, StepSpent
 from entropyd.rbg.construction import DrawSeeds
@@ -49,6 +52,7 @@ class HandOpening:
         *,
         log: str,
         sources_of: Callable[[bytes], Sources],
+        due: Callable[[HandName, Turn], Awaitable[KeptHand]],
     ) -> None:
         """Make it.
 
@@ -60,6 +64,7 @@ class HandOpening:
             watch: is told.
             log: origin of the log.
             sources_of: returns what a receipt says of a provenance.
+            due: returns a hand, whose turn it is, after what time has brought about.
         """
         self._calls = calls
         self._store = store
@@ -68,6 +73,7 @@ class HandOpening:
         self._watch = watch
         self._log = log
         self._sources_of = sources_of
+        self._due = due
 
     async def open(
         self, ask: OpenAsk, limits: HandLimits, answer_by_ns: int
@@ -77,7 +83,9 @@ class HandOpening:
         Raises:
             HandSpentError: the id was opened with other parameters, or dealt whole.
             RequestError: seats get longer than may be; names `contribute_for`.
-            WrongStateError: the hand whose discards are dealt is not sealed.
+            WrongStateError: the hand whose discards are dealt is not sealed, or they are dealt in
+                another hand already.
+            RevealForbiddenError: its rules say reveal=never, and those of this one do not.
             TableFullError: the table has as many open hands as it may.
             EntropydError: as `StepCalls.enqueue` and `outcomes`.
         """
@@ -88,8 +96,10 @@ class HandOpening:
                 if found is not None:
                     self._calls.note_replayed(arrived_ns)
                     return found, True
-                self._require_openable(ask, limits)
-                return await self._draw(ask, limits, turn), False
+                _require_window(ask, limits)
+                if not ask.parent:
+                    return await self._draw(ask, limits, turn, None), False
+                return await self._draw_child(ask, limits, turn), False
 
     def _found(self, ask: OpenAsk) -> KeptHand | None:
         found = self._store.find(ask.tenant, ask.hand)
@@ -100,46 +110,58 @@ class HandOpening:
             " stays spent: use a new hand id"
         )
 
-    def _require_openable(self, ask: OpenAsk, limits: HandLimits) -> None:
-        """Refuse what only matters to a hand that is not opened yet."""
-        if ask.window_ns > limits.max_window_ns:
-            raise RequestError(
-                "contribute_for",
-                f"is {ask.window_ns // NS_A_MS} ms; expected at most"
-                f" {limits.max_window_ns // NS_A_MS}, `[hands] max_contribute_for`",
-            )
-        if ask.parent:
-            parent = self._store.get(ask.tenant, ask.table, ask.parent).hand
-            if parent.state is not HandState.SEALED:
+    async def _draw_child(self, ask: OpenAsk, limits: HandLimits, turn: Turn) -> KeptHand:
+        # No two calls wait for each other: a hand is not opened yet, and its parent is.
+        async with self._turns.at(ask.parent_name, turn.answer_by_ns) as held:
+            parent = await self._due(ask.parent_name, held)
+            require_child_rules(ask.hand, reveal=ask.rules.reveal, parent=parent.hand)
+            parent.hand.with_child(ask.hand)
+            self._require_undealt(ask, parent.hand)
+            try:
+                return await self._draw(ask, limits, turn, parent)
+            finally:
+                held.waiter = turn.waiter
+
+    def _require_undealt(self, ask: OpenAsk, parent: Hand) -> None:
+        """Refuse discards that another child has: no card is dealt in two hands."""
+        for child in self._store.children(parent):
+            if child.state is HandState.VOID:
+                continue
+            if not set(self._store.deck(child).secrets.items).isdisjoint(ask.discards or ()):
                 raise WrongStateError(
-                    f"hand {ask.parent!r} is {parent.state.upper()}; expected SEALED when its"
-                    " discards are dealt"
+                    f"hand {child.opened.hand!r} is {child.state.upper()} and has some of these"
+                    f" discards of hand {ask.parent!r}; expected it VOID when they are dealt again"
                 )
 
-    async def _draw(self, ask: OpenAsk, limits: HandLimits, turn: Turn) -> KeptHand:
+    async def _draw(
+        self, ask: OpenAsk, limits: HandLimits, turn: Turn, parent: KeptHand | None
+    ) -> KeptHand:
         limit = limits.open + CHILDREN if ask.parent else limits.open
         self._tables.reserve(ask.tenant, ask.table, limit)
         try:
-            turn.waiter = self._calls.enqueue(self._order(ask))
+            turn.waiter = self._calls.enqueue(self._order(ask, parent))
         except BaseException:
             self._tables.release(ask.tenant, ask.table, None)
             raise
         turn.waiter.listen(lambda waiter: self._note(ask, waiter))
-        [outcome] = await self._calls.outcomes(turn.waiter, turn.answer_by_ns)
+        outcome, *parents = await self._calls.outcomes(turn.waiter, turn.answer_by_ns)
         if isinstance(outcome, StepSpent):
             raise HandSpentError(
                 f"hand {ask.hand!r} was dealt whole before, by Shuffle; it stays spent: use a new"
                 " hand id"
             )
+        if not all(isinstance(one, StepRecorded) for one in parents):
+            raise InternalError(f"hand {ask.parent!r} changed while nobody else had its turn")
         if not isinstance(outcome, StepRecorded):
             raise InternalError(f"hand {ask.hand!r} was opened while this call had its turn")
         return self._store.recorded(ask.tenant, ask.hand, outcome)
 
-    def _order(self, ask: OpenAsk) -> StepOrder:
+    def _order(self, ask: OpenAsk, parent: KeptHand | None) -> StepOrder:
         def make(seeds: DrawSeeds, provenance: bytes, drawn_at_ns: int) -> Sequence[StepDraft]:
             return open_steps(
                 ask,
                 seeds,
+                parent,
                 log=self._log,
                 sources=self._sources_of(provenance),
                 provenance=provenance,
@@ -169,3 +191,13 @@ class HandOpening:
         self._tables.release(ask.tenant, ask.table, opened)
         if opened is not None:
             self._watch.opened(opened)
+
+
+def _require_window(ask: OpenAsk, limits: HandLimits) -> None:
+    """Refuse a window that is longer than may be; of no interest to a hand that is opened."""
+    if ask.window_ns > limits.max_window_ns:
+        raise RequestError(
+            "contribute_for",
+            f"is {ask.window_ns // NS_A_MS} ms; expected at most"
+            f" {limits.max_window_ns // NS_A_MS}, `[hands] max_contribute_for`",
+        )

@@ -22,7 +22,8 @@ from entropyd.ledger.entries import Assigned, Completed
 from entropyd.ledger.subjects import StepDraft, SubjectKind
 from entropyd.log.events import Event
 from entropyd.rbg.construction import DrawSeeds
-from entropyd.runtime.kept_hands import OPEN_STEP, KeptHand, OpenSecrets
+from entropyd.runtime.hand_turns import HandName
+from entropyd.runtime.kept_hands import CHILD_STEP, OPEN_STEP, KeptHand, OpenSecrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +68,28 @@ class OpenAsk:
             self.window_ns,
         )
 
+    @property
+    def parent_name(self) -> HandName:
+        """Which hand is its parent, where there is one."""
+        return HandName(self.tenant, self.table, self.parent)
+
 
 def open_steps(
-    ask: OpenAsk, own: DrawSeeds, *, log: str, sources: Sources, provenance: bytes, now_ns: int
+    ask: OpenAsk,
+    own: DrawSeeds,
+    parent: KeptHand | None = None,
+    *,
+    log: str,
+    sources: Sources,
+    provenance: bytes,
+    now_ns: int,
 ) -> Sequence[StepDraft]:
-    """Draw and commit a deck, and return the step that records it.
+    """Draw and commit a deck, and return the step that records it, and that of its parent.
 
     Args:
         ask: what is asked for.
         own: seeds, r and K.
+        parent: as it is recorded, where there is one; nobody else has its turn.
         log: origin of the log.
         sources: where the bits came from, for the receipt.
         provenance: the same, as it is answered.
@@ -101,24 +115,25 @@ def open_steps(
         return Completed(provenance, kept.state, (text, *more.texts))
 
     sealed = ask.rules.contributions is Contributions.NONE
-    return [
-        StepDraft(
-            kind=SubjectKind.HAND,
-            tenant=ask.tenant,
-            name=ask.hand,
-            expected=0,
-            step=OPEN_STEP,
-            key=OPEN_STEP,
-            public=b"",
-            secret=OpenSecrets.of(deck).encode(),
-            state=b"",
-            state_secret=b"",
-            label=HandState.SEALED if sealed else HandState.OPEN,
-            at_ns=now_ns,
-            table=ask.table,
-            complete=complete,
-        )
-    ]
+    step = StepDraft(
+        kind=SubjectKind.HAND,
+        tenant=ask.tenant,
+        name=ask.hand,
+        expected=0,
+        step=OPEN_STEP,
+        key=OPEN_STEP,
+        public=b"",
+        secret=OpenSecrets.of(deck).encode(),
+        state=b"",
+        state_secret=b"",
+        label=HandState.SEALED if sealed else HandState.OPEN,
+        at_ns=now_ns,
+        table=ask.table,
+        complete=complete,
+    )
+    if parent is None:
+        return [step]
+    return [step, next_step(parent, parent.hand.with_child(ask.hand), CHILD_STEP, log, now_ns)]
 
 
 def next_step(kept: KeptHand, after: Hand, step: str, log: str, now_ns: int) -> StepDraft:
@@ -201,4 +216,5 @@ def _opened(ask: OpenAsk, deck: CommittedDeck, sequence: int, now_ns: int) -> Op
         opened_at_ns=now_ns,
         deadline_ns=now_ns + ask.window_ns,
         leaf_window_ns=ask.window_ns,
+        parent=ask.parent,
     )

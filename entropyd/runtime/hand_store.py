@@ -17,6 +17,7 @@ from typing import Protocol
 from entropyd.errors import HandNotFoundError, InternalError
 from entropyd.hands.binding import hand_binding
 from entropyd.hands.card_proof import CardProof, CardTree
+from entropyd.hands.family import Family
 from entropyd.hands.hand import ENDED, Hand, HandState
 from entropyd.hands.rules import rules_hash
 from entropyd.ledger.entries import LogEntry
@@ -134,8 +135,36 @@ class HandStore:
             )
         return kept
 
+    def family(self, hand: Hand) -> Family:
+        """Return a hand with those that have cards in common with it."""
+        return Family(hand, tuple(self._ancestors(hand)), tuple(self._going_on(hand)))
+
+    def children(self, hand: Hand) -> list[Hand]:
+        """Return the hands that were opened from discards of a hand."""
+        tenant, parent = hand.opened.tenant, hand.opened.hand
+        found = [self.find(tenant, child) for child in hand.children]
+        # An id of which nothing was recorded, or by Shuffle, is no child.
+        return [kept.hand for kept in found if kept and kept.hand.opened.parent == parent]
+
+    def _ancestors(self, hand: Hand) -> Iterator[Hand]:
+        while hand.opened.parent:
+            opened = hand.opened
+            hand = self.get(opened.tenant, opened.table, opened.parent).hand
+            yield hand
+
+    def _going_on(self, hand: Hand) -> Iterator[Hand]:
+        left = self.children(hand)
+        while left:
+            child = left.pop()
+            left += self.children(child)
+            if child.state not in ENDED:
+                yield child
+
     def deck(self, hand: Hand) -> Deck:
         """Return the deck of a hand, with its cut once it is sealed.
+
+        It is kept while the hand goes on. Of one that has ended it is read whenever it is asked
+        for: nothing of it stays here when its secrets are destroyed.
 
         Raises:
             SecretsDestroyedError: its secrets were destroyed after their retention.
@@ -147,7 +176,8 @@ class HandStore:
             deck = self._read(hand)
         elif not deck.cut and hand.is_cut:
             deck = Deck(deck.secrets, deck.tree, tuple(hand.cut()))
-        self._keep(hand, deck)
+        if hand.state not in ENDED:
+            self._keep(hand, deck)
         return deck
 
     def _keep(self, hand: Hand, deck: Deck) -> None:

@@ -76,7 +76,14 @@ class Hands:
         self._turns = HandTurns(calls, clock_ns)
         self._tables = HandTables(store.live_at)
         self._opening = HandOpening(
-            calls, store, self._tables, self._turns, watch, log=log, sources_of=sources_of
+            calls,
+            store,
+            self._tables,
+            self._turns,
+            watch,
+            log=log,
+            sources_of=sources_of,
+            due=self._due,
         )
 
     def now_ns(self) -> int:

@@ -19,6 +19,8 @@ from entropyd.ledger.subjects import Subject
 from entropyd.log.events import Event
 
 OPEN_STEP = "open"
+# Of a parent, in the commit that opens the child.
+CHILD_STEP = "child"
 
 
 @dataclass(frozen=True, slots=True)

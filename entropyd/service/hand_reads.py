@@ -93,7 +93,7 @@ class HandReads:
         name, places = name_of(request.key, call.identity.tenant), places_of(request)
         with self._on_this_node(name):
             kept = self._get(name)
-        kept.hand.require_shown(places)
+        self._hands.store.family(kept.hand).require_shown(places)
         deck = self._hands.store.deck(kept.hand)
         self._note_read(name, {"role": Role.REVEAL, "places": places})
         return pb.ShowCardsResponse(
@@ -107,7 +107,7 @@ class HandReads:
         name = name_of(request.key, call.identity.tenant)
         with self._on_this_node(name):
             kept = self._get(name)
-        kept.hand.require_reveal()
+        self._hands.store.family(kept.hand).require_reveal()
         deck = self._hands.store.deck(kept.hand)
         self._note_read(name, {"role": Role.REVEAL, "all": True})
         return pb.RevealHandResponse(

@@ -131,7 +131,7 @@ class OpenHandRequest(_message.Message):
     contributions: Global___ContributionsMode.ValueType
     """Who may move it, and how."""
     reveal_after_close: _builtins.bool
-    """Whether everything may be revealed after the hand is closed."""
+    """Whether everything may be revealed after the hand is closed. Not where `parent` says never."""
     replaces: _builtins.str
     """A voided hand of this table that this one replaces; empty for none."""
     @_builtins.property
@@ -160,7 +160,9 @@ class OpenHandRequest(_message.Message):
 
     @_builtins.property
     def parent(self) -> Global___Parent:
-        """Deal from the discards of another hand instead of from a deck."""
+        """Deal from the discards of another hand instead of from a deck. Other steps of that hand wait
+        until this one is decided.
+        """
 
     def __init__(
         self,
@@ -196,7 +198,7 @@ class Parent(_message.Message):
     @_builtins.property
     def places(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Places of it that were dealt and discarded, ascending, at least 2. They stay secret: only a salted
-        hash of them enters the rules.
+        hash of them enters the rules. None is dealt in two hands, unless one of these is void.
         """
 
     def __init__(

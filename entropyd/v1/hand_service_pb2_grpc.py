@@ -130,8 +130,9 @@ class HandServiceServicer:
         Errors: INVALID_ARGUMENT (nothing spent), UNAVAILABLE (held), RESOURCE_EXHAUSTED (reason
         OVERLOADED), ALREADY_EXISTS (reason HAND_SPENT: the id was opened with other parameters, or dealt
         by Shuffle), FAILED_PRECONDITION (WRONG_NODE; TABLE_FULL: the table has as many open hands as it
-        may; WRONG_STATE or NOT_DEALT of the hand that `parent` or `replaces` names), NOT_FOUND (there is
-        no such hand), DATA_LOSS.
+        may; WRONG_STATE or NOT_DEALT of the hand that `parent` or `replaces` names, or of another one that
+        has some of these discards; REVEAL_FORBIDDEN: the parent's rules say reveal=never), NOT_FOUND
+        (there is no such hand), DATA_LOSS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -176,16 +177,19 @@ class HandServiceServicer:
 
     def ShowCards(self, request, context):
         """ShowCards gives cards of dealt places with all that anybody needs to check them. After the hand is
-        closed undealt and burned places may be shown too. Every call is recorded. Role `reveal`.
+        closed undealt and burned places may be shown too; of one with a parent or children only when
+        those have ended as well. Every call is recorded. Role `reveal`.
 
-        Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (WRONG_STATE; NOT_DEALT).
+        Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (NOT_DEALT; WRONG_STATE: another hand
+        is played with the same cards; SECRETS_DESTROYED).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevealHand(self, request, context):
-        """RevealHand gives seeds, r and K of a closed hand whose rules say reveal=after_close. Recorded.
+        """RevealHand gives seeds, r and K of a closed hand whose rules say reveal=after_close, and so do
+        those of its ancestors; of one with a parent or children when those have ended as well. Recorded.
         Role `reveal`.
 
         Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED).

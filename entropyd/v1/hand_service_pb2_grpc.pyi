@@ -55,8 +55,9 @@ class HandServiceStub:
     Errors: INVALID_ARGUMENT (nothing spent), UNAVAILABLE (held), RESOURCE_EXHAUSTED (reason
     OVERLOADED), ALREADY_EXISTS (reason HAND_SPENT: the id was opened with other parameters, or dealt
     by Shuffle), FAILED_PRECONDITION (WRONG_NODE; TABLE_FULL: the table has as many open hands as it
-    may; WRONG_STATE or NOT_DEALT of the hand that `parent` or `replaces` names), NOT_FOUND (there is
-    no such hand), DATA_LOSS.
+    may; WRONG_STATE or NOT_DEALT of the hand that `parent` or `replaces` names, or of another one that
+    has some of these discards; REVEAL_FORBIDDEN: the parent's rules say reveal=never), NOT_FOUND
+    (there is no such hand), DATA_LOSS.
     """
     Contribute: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.ContributeRequest, _hand_service_pb2.ContributeResponse]
     """Contribute hands over what one seat or all of them contribute. `open`: the value. `sealed`: first
@@ -85,12 +86,15 @@ class HandServiceStub:
     """
     ShowCards: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.ShowCardsRequest, _hand_service_pb2.ShowCardsResponse]
     """ShowCards gives cards of dealt places with all that anybody needs to check them. After the hand is
-    closed undealt and burned places may be shown too. Every call is recorded. Role `reveal`.
+    closed undealt and burned places may be shown too; of one with a parent or children only when
+    those have ended as well. Every call is recorded. Role `reveal`.
 
-    Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (WRONG_STATE; NOT_DEALT).
+    Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (NOT_DEALT; WRONG_STATE: another hand
+    is played with the same cards; SECRETS_DESTROYED).
     """
     RevealHand: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.RevealHandRequest, _hand_service_pb2.RevealHandResponse]
-    """RevealHand gives seeds, r and K of a closed hand whose rules say reveal=after_close. Recorded.
+    """RevealHand gives seeds, r and K of a closed hand whose rules say reveal=after_close, and so do
+    those of its ancestors; of one with a parent or children when those have ended as well. Recorded.
     Role `reveal`.
 
     Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED).
@@ -139,8 +143,9 @@ class HandServiceAsyncStub(HandServiceStub):
     Errors: INVALID_ARGUMENT (nothing spent), UNAVAILABLE (held), RESOURCE_EXHAUSTED (reason
     OVERLOADED), ALREADY_EXISTS (reason HAND_SPENT: the id was opened with other parameters, or dealt
     by Shuffle), FAILED_PRECONDITION (WRONG_NODE; TABLE_FULL: the table has as many open hands as it
-    may; WRONG_STATE or NOT_DEALT of the hand that `parent` or `replaces` names), NOT_FOUND (there is
-    no such hand), DATA_LOSS.
+    may; WRONG_STATE or NOT_DEALT of the hand that `parent` or `replaces` names, or of another one that
+    has some of these discards; REVEAL_FORBIDDEN: the parent's rules say reveal=never), NOT_FOUND
+    (there is no such hand), DATA_LOSS.
     """
     Contribute: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.ContributeRequest, _hand_service_pb2.ContributeResponse]  # type: ignore[assignment]
     """Contribute hands over what one seat or all of them contribute. `open`: the value. `sealed`: first
@@ -169,12 +174,15 @@ class HandServiceAsyncStub(HandServiceStub):
     """
     ShowCards: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.ShowCardsRequest, _hand_service_pb2.ShowCardsResponse]  # type: ignore[assignment]
     """ShowCards gives cards of dealt places with all that anybody needs to check them. After the hand is
-    closed undealt and burned places may be shown too. Every call is recorded. Role `reveal`.
+    closed undealt and burned places may be shown too; of one with a parent or children only when
+    those have ended as well. Every call is recorded. Role `reveal`.
 
-    Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (WRONG_STATE; NOT_DEALT).
+    Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (NOT_DEALT; WRONG_STATE: another hand
+    is played with the same cards; SECRETS_DESTROYED).
     """
     RevealHand: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.RevealHandRequest, _hand_service_pb2.RevealHandResponse]  # type: ignore[assignment]
-    """RevealHand gives seeds, r and K of a closed hand whose rules say reveal=after_close. Recorded.
+    """RevealHand gives seeds, r and K of a closed hand whose rules say reveal=after_close, and so do
+    those of its ancestors; of one with a parent or children when those have ended as well. Recorded.
     Role `reveal`.
 
     Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED).
@@ -226,8 +234,9 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
         Errors: INVALID_ARGUMENT (nothing spent), UNAVAILABLE (held), RESOURCE_EXHAUSTED (reason
         OVERLOADED), ALREADY_EXISTS (reason HAND_SPENT: the id was opened with other parameters, or dealt
         by Shuffle), FAILED_PRECONDITION (WRONG_NODE; TABLE_FULL: the table has as many open hands as it
-        may; WRONG_STATE or NOT_DEALT of the hand that `parent` or `replaces` names), NOT_FOUND (there is
-        no such hand), DATA_LOSS.
+        may; WRONG_STATE or NOT_DEALT of the hand that `parent` or `replaces` names, or of another one that
+        has some of these discards; REVEAL_FORBIDDEN: the parent's rules say reveal=never), NOT_FOUND
+        (there is no such hand), DATA_LOSS.
         """
 
     @_abc_1.abstractmethod
@@ -280,9 +289,11 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_hand_service_pb2.ShowCardsResponse, _abc.Awaitable[_hand_service_pb2.ShowCardsResponse]]:
         """ShowCards gives cards of dealt places with all that anybody needs to check them. After the hand is
-        closed undealt and burned places may be shown too. Every call is recorded. Role `reveal`.
+        closed undealt and burned places may be shown too; of one with a parent or children only when
+        those have ended as well. Every call is recorded. Role `reveal`.
 
-        Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (WRONG_STATE; NOT_DEALT).
+        Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (NOT_DEALT; WRONG_STATE: another hand
+        is played with the same cards; SECRETS_DESTROYED).
         """
 
     @_abc_1.abstractmethod
@@ -291,7 +302,8 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _hand_service_pb2.RevealHandRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_hand_service_pb2.RevealHandResponse, _abc.Awaitable[_hand_service_pb2.RevealHandResponse]]:
-        """RevealHand gives seeds, r and K of a closed hand whose rules say reveal=after_close. Recorded.
+        """RevealHand gives seeds, r and K of a closed hand whose rules say reveal=after_close, and so do
+        those of its ancestors; of one with a parent or children when those have ended as well. Recorded.
         Role `reveal`.
 
         Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED).
