@@ -484,6 +484,27 @@ def test_the_client_needs_nothing_but_the_base_install():
     assert "" == errors_without(DAEMON_ONLY, program)
 
 
+def test_the_command_needs_the_extra_cli_and_nothing_of_the_daemon():
+    refused = set(DAEMON_ONLY) - {"numpy", "rich", "typer"}
+    assert "" == errors_without(list(refused), "import entropyd.cli.entropyctl")
+
+
+@pytest.mark.parametrize(("program", "extra"), [("entropyctl", "cli"), ("entropyd", "daemon")])
+def test_a_program_without_its_extra_names_it(program, extra):
+    text = (
+        f"import sys; sys.modules['typer'] = None; import entropyd.cli.programs as programs;"
+        f" programs.{program}()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    remedy = f"pip install 'entropyd[{extra}]'"
+    assert (69, f"{program}: typer is not installed, which it needs: {remedy}\n") == (
+        done.returncode,
+        done.stderr,
+    )
+
+
 def test_verification_needs_no_grpc_and_no_protobuf():
     """What anyone runs offline is hashes and arithmetic."""
     refused = [*DAEMON_ONLY, "grpc", "google", "grpc_status", "asyncio", "sqlite3"]
