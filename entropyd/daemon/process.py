@@ -1,4 +1,4 @@
-"""The life of the daemon: start, watch, stop. Wiring only; whatever decides lives below.
+"""The life of the daemon: start, watch, stop. Whatever decides lives below; `wiring` joins it.
 
     start   known answers, lock, ledger, listeners, readers; READY=1
     watch   ten times a second: stir, judge whether dealing is possible, tell health, metrics and
@@ -20,26 +20,19 @@ import uvloop
 from entropyd import __version__
 from entropyd.config import Asks, Config
 from entropyd.daemon.access import Access
-from entropyd.daemon.fair_sweeps import FairSweeps
 from entropyd.daemon.feeding import Feeding
-from entropyd.daemon.hands import make_hands
 from entropyd.daemon.ledger import NoAnchor, kept_anchor, open_ledger
 from entropyd.daemon.log import note_reload, open_log
 from entropyd.daemon.parts import (
-    describer,
     free_bytes,
     gate_policy,
-    make_metrics,
-    receipts_of,
     self_test,
     socket_owner,
     spare_the_collector,
 )
 from entropyd.daemon.reload import Reread, reread
-from entropyd.daemon.services import make_services
-from entropyd.daemon.sources import SourcePlan, make_source, plan_sources
-from entropyd.entropy.gate import Gate, SourceFacts
-from entropyd.entropy.source_state import SourceState
+from entropyd.daemon.sources import SourcePlan, plan_sources
+from entropyd.daemon.wiring import wire
 from entropyd.errors import EntropydError, InternalError
 from entropyd.ledger.contract import Event, EventKind
 from entropyd.ledger.sqlite import SqliteLedger
@@ -48,20 +41,11 @@ from entropyd.ops.hardening import harden
 from entropyd.ops.http import Heartbeat, OpsServer
 from entropyd.ops.logs import configure, get_logger
 from entropyd.ops.notify import Notifier
-from entropyd.ops.observer import Observer
-from entropyd.rbg.construction import SeedConstruction
 from entropyd.runtime.anchor_keeper import AnchorKeeper
-from entropyd.runtime.dealer import Dealer
-from entropyd.runtime.intake import Intake
-from entropyd.runtime.log_keeper import LogKeeper
 from entropyd.runtime.reader import Report
-from entropyd.runtime.served_tables import ServedTables
-from entropyd.runtime.supervisor import Supervisor
-from entropyd.runtime.writer import GroupCommitWriter
 from entropyd.service import grpc_server
 from entropyd.service.adapter import Adapter
 from entropyd.service.admission import Admission
-from entropyd.service.entropy_core import EntropyCore
 
 TICK_S = 0.1
 TICKS_A_READER_CHECK = 5
@@ -134,122 +118,35 @@ class Daemon:
         self._caveat = ""
         self._config = config
         self._plans = plans
+        # Those of the start: another one needs a restart.
+        self._tenants = config.tenants
         self._ledger = ledger
+        self._log_origin = signer.origin
         self._log = get_logger("daemon")
         self._notifier = Notifier.from_environment()
         self._heartbeat = Heartbeat(time.monotonic_ns)
         self._failure: BaseException | None = None
         self._turns = 0
-        infos = {plan.info.source_id: plan.info for plan in plans}
-        required = {plan.info.source_id: plan.required for plan in plans}
-        self._tenants = config.tenants
         self._admission = Admission()
-        self._gate = Gate(gate_policy(config))
-        self._metrics = make_metrics(config, plans, self._tenants, self._gate.policy)
-        self._access = Access(config, self._metrics)
-        self._observer = Observer(self._metrics, clock_ns=time.monotonic_ns, wall_s=time.time)
-        self._log_origin = signer.origin
-        self._log_keeper = LogKeeper(
+        self._parts = wire(
+            config,
+            plans,
             ledger,
-            signer,
-            observer=self._observer,
-            keep=anchor.keep_checkpoint,
-            clock_ns=time.monotonic_ns,
-        )
-        construction = SeedConstruction(config.node.name, self_test=self_test)
-        self._writer = GroupCommitWriter(
-            ledger, in_flight=lambda: self._dealer.in_flight, on_fatal=self.end
-        )
-        self._dealer = Dealer(
-            gate=self._gate,
-            construction=construction,
-            hands=ledger,
-            writer=self._writer,
-            observer=self._observer,
-            describe=describer(config, self._gate),
-            receipts=receipts_of(signer.origin, self._gate),
-            on_fatal=self.end,
+            signer=signer,
+            keep_checkpoint=anchor.keep_checkpoint,
             os_random=os_random,
-            clock_ns=time.monotonic_ns,
-            wall_ns=time.time_ns,
-            max_waiters=config.gate.max_waiters,
-            tenants=len(self._tenants),
-            tables=ServedTables(config.node.serves_tables),
-        )
-        self._intake = Intake(
-            gate=self._gate,
-            construction=construction,
-            infos=infos,
-            required=required,
-            log=signer.origin,
-            store=self._writer,
-            observer=self._observer,
-            fill_rate=self._dealer.fill_rate,
-            wake=self._dealer.pump,
-            os_random=os_random,
-            clock_ns=time.monotonic_ns,
-            wall_ns=time.time_ns,
-        )
-        for plan in plans:
-            self._gate.set_source(
-                plan.info.source_id,
-                SourceFacts(plan.info, "", SourceState.LOST, 0, plan.required),
-            )
-        now_ns = time.monotonic_ns()
-        stored = ledger.health_states()
-        self._supervisor = Supervisor(
-            [(make_source(plan, stored, now_ns), plan.driver) for plan in plans],
             post=self._post,
-            clock_ns=time.monotonic_ns,
-            on_dead=self._observer.reader_died,
-        )
-        self._services = make_services(
-            config,
-            dealer=self._dealer,
-            ledger=ledger,
-            writer=self._writer,
-            observer=self._observer,
-            signer=signer,
-            log_keeper=self._log_keeper,
-        )
-        self._hands = make_hands(
-            config,
-            dealer=self._dealer,
-            ledger=ledger,
-            writer=self._writer,
-            observer=self._observer,
-            signer=signer,
-            patience=self._services.patience,
             on_fatal=self.end,
         )
-        self._entropy = EntropyCore(
-            gate=self._gate,
-            intake=self._intake,
-            dealer=self._dealer,
-            hands=ledger,
-            observer=self._observer,
-            infos=infos,
-            required=required,
-            node=config.node.name,
-            version=__version__,
-            clock_ns=time.monotonic_ns,
-        )
-        self._sweeps = FairSweeps(
-            self._services.sweep,
-            self._tenants,
-            observer=self._observer,
-            clock_ns=time.monotonic_ns,
-            wall_ns=time.time_ns,
-            on_fatal=self.end,
-        )
+        self._access = Access(config, self._parts.metrics)
         self._http = OpsServer(
             config.http.address,
-            self._metrics.registry,
+            self._parts.metrics.registry,
             alive=self._heartbeat.probe,
             ready=self._ready,
         )
-        self._metrics.gate.ask_can_deal(self._can_deal)
-        self._feeding = Feeding(self._notifier, self._supervisor, self._writer)
+        self._parts.metrics.gate.ask_can_deal(self._can_deal)
+        self._feeding = Feeding(self._notifier, self._parts.supervisor, self._parts.writer)
 
     # --- life ----------------------------------------------------------------
 
@@ -264,17 +161,17 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._stopping.set)
         self._loop.add_signal_handler(signal.SIGHUP, self._ask_to_reload)
-        self._writer.start()
+        self._parts.writer.start()
         self._note(EventKind.DAEMON_START)
         listeners: list[grpc_server.Listener] = []
         try:
             # What is in force is signed for before anybody can ask.
-            self._log_keeper.look()
+            self._parts.log_keeper.look()
             await self._listen(listeners)
             # Judged before anybody can ask: /readyz never says yes for want of a judgement.
             self._judge()
             self._http.start()
-            self._supervisor.start()
+            self._parts.supervisor.start()
             self._notifier.ready(self._status())
             self._log.info("started", version=__version__, node=self._config.node.name)
             await self._watch(listeners)
@@ -302,20 +199,20 @@ class Daemon:
                 admission=self._admission,
                 name=configured.address.target,
                 max_calls=configured.max_calls,
-                observer=self._observer,
+                observer=self._parts.observer,
                 clock_ns=time.monotonic_ns,
                 on_defect=self.end,
             )
             listener = grpc_server.Listener(
                 configured.address.target,
                 adapter,
-                self._services.shuffles,
-                self._entropy,
-                draws=self._services.draws,
-                raffles=self._services.raffles,
-                fair=self._services.fair,
-                hands=self._hands.core,
-                log=self._services.log,
+                self._parts.services.shuffles,
+                self._parts.entropy,
+                draws=self._parts.services.draws,
+                raffles=self._parts.services.raffles,
+                fair=self._parts.services.fair,
+                hands=self._parts.hands.core,
+                log=self._parts.services.log,
                 certificates=door.certificates,
                 open_reflection=configured.asks is Asks.NOTHING,
             )
@@ -340,57 +237,57 @@ class Daemon:
     async def _turn(self, listeners: Sequence[grpc_server.Listener]) -> None:
         self._turns += 1
         self._heartbeat.beat()
-        self._metrics.heartbeat(at_unix_s=time.time())
-        self._intake.cycle()
-        self._dealer.pump()
+        self._parts.metrics.heartbeat(at_unix_s=time.time())
+        self._parts.intake.cycle()
+        self._parts.dealer.pump()
         if self._judge():
-            hold = self._observer.hold
+            hold = self._parts.observer.hold
             for listener in listeners:
                 listener.set_serving(process=True, dealing=hold is None)
             self._notifier.status(self._status())
-        self._hands.sweep.tick()
-        self._entropy.feed.poll()
+        self._parts.hands.sweep.tick()
+        self._parts.entropy.feed.poll()
         if self._turns % TICKS_A_READER_CHECK == 0:
-            self._supervisor.check()
-            self._log_keeper.look()
+            self._parts.supervisor.check()
+            self._parts.log_keeper.look()
             self._show_levels()
             self._access.look()
-            self._sweeps.look()
+            self._parts.sweeps.look()
         if self._reload_asked:
             await self._reload()
         self._feeding.feed(self._turns)
 
     def _status(self) -> str:
         """Say in one line what the daemon does, and what somebody should do about it."""
-        hold = self._observer.hold
+        hold = self._parts.observer.hold
         text = "dealing" if hold is None else f"holding: {hold.text}"
         return f"{text}; {self._caveat}" if self._caveat else text
 
     def _judge(self) -> bool:
         """Find out whether dealing is possible, and return whether that changed."""
-        hold = self._dealer.hold_for_any(self._tenants)
-        return self._observer.judged(hold, self._dealer.waiters)
+        hold = self._parts.dealer.hold_for_any(self._tenants)
+        return self._parts.observer.judged(hold, self._parts.dealer.waiters)
 
     async def _stop(self, listeners: Sequence[grpc_server.Listener]) -> None:
         """Let draws in flight end, then take everything down in the order of the data's way."""
         self._notifier.stopping("draining")
-        self._dealer.drain()
-        self._hands.sweep.stop()
+        self._parts.dealer.drain()
+        self._parts.hands.sweep.stop()
         for listener in listeners:
             listener.set_serving(process=False, dealing=False)
         # Recorded hands are still answered here; waiters are still dealt to, if entropy comes.
-        await self._dealer.wait_until_idle(DRAIN_S)
-        self._dealer.dismiss_waiters()
-        self._supervisor.ask_to_stop()
+        await self._parts.dealer.wait_until_idle(DRAIN_S)
+        self._parts.dealer.dismiss_waiters()
+        self._parts.supervisor.ask_to_stop()
         # Whoever is told that we stop comes back in a second: those that already called are told.
         await grpc_server.until_quiet(listeners, quiet_s=QUIET_S, limit_s=QUIET_LIMIT_S)
         await grpc_server.stop_all(listeners, LISTENER_GRACE_S)
-        running = await asyncio.to_thread(self._supervisor.join)
+        running = await asyncio.to_thread(self._parts.supervisor.join)
         if running:
             self._log.warning("readers did not end in time", readers=running)
         self._note(EventKind.DAEMON_STOP)
-        await self._writer.drain()
-        await self._writer.stop()
+        await self._parts.writer.drain()
+        await self._parts.writer.stop()
         self._sign_the_last()
         self._http.stop()
         self._log.info("stopped")
@@ -398,7 +295,7 @@ class Daemon:
     def _sign_the_last(self) -> None:
         """Have the anchor keep a checkpoint of all that was recorded."""
         try:
-            self._log_keeper.look()
+            self._parts.log_keeper.look()
         except EntropydError as error:
             self.end(error)
 
@@ -428,15 +325,15 @@ class Daemon:
         config = found.config
         self._access.replace_clients(config.clients)
         configure(level=config.log.level, json=config.log.format == "json")
-        self._services.patience.set(
+        self._parts.services.patience.set(
             max_hold_ns=config.gate.max_hold_ns,
             answer_before_deadline_ns=config.gate.answer_before_deadline_ns,
         )
-        self._hands.take_over(config)
-        self._metrics.configured(config.fingerprint())
-        changed = note_reload(config, self._ledger, self._log_origin, self._gate.policy)
+        self._parts.hands.take_over(config)
+        self._parts.metrics.configured(config.fingerprint())
+        changed = note_reload(config, self._ledger, self._log_origin, self._parts.gate.policy)
         if changed is not None:
-            self._writer.note(changed)
+            self._parts.writer.note(changed)
         self._config = config
         waiting = ", ".join(found.waiting)
         self._caveat = f"needs a restart: {waiting}" if waiting else ""
@@ -456,7 +353,7 @@ class Daemon:
 
     def _take(self, report: Report) -> None:
         try:
-            self._intake.take(report)
+            self._parts.intake.take(report)
         except Exception as error:  # noqa: BLE001  the one catch-all of the intake, and it ends the daemon
             self.end(error)
 
@@ -464,7 +361,7 @@ class Daemon:
         """Say why a draw could not be dealt now, or None. Called from the HTTP threads."""
         if self._stopping.is_set():
             return "stopping"
-        hold = self._observer.hold
+        hold = self._parts.observer.hold
         return None if hold is None else f"{hold.why}: {hold.text}"
 
     def _can_deal(self) -> bool:
@@ -472,19 +369,19 @@ class Daemon:
 
     def _note(self, kind: EventKind) -> None:
         detail = f'{{"version": "{__version__}"}}'
-        self._writer.note(Event(kind, self._config.node.name, detail, time.time_ns()))
+        self._parts.writer.note(Event(kind, self._config.node.name, detail, time.time_ns()))
 
     def _show_levels(self) -> None:
         now_ns = time.monotonic_ns()
         for plan in self._plans:
-            level = self._gate.source_level_millibits(plan.info.source_id, now_ns)
-            self._metrics.source(plan.info.source_id).reservoir(level)
+            level = self._parts.gate.source_level_millibits(plan.info.source_id, now_ns)
+            self._parts.metrics.source(plan.info.source_id).reservoir(level)
         for tenant in self._tenants:
-            self._metrics.users.pool(tenant, self._gate.user_millibits(tenant, now_ns))
-        self._metrics.degraded(now=self._gate.degraded)
-        self._metrics.ledger.anchor(self._anchor.age_s)
-        sweep = self._hands.sweep
-        self._observer.hands_stood(live=len(sweep), overdue_s=sweep.overdue_ns / 1e9)
-        self._observer.ledger_stood(
-            self._writer.stats, self._ledger.count(), free_bytes(self._config)
+            self._parts.metrics.users.pool(tenant, self._parts.gate.user_millibits(tenant, now_ns))
+        self._parts.metrics.degraded(now=self._parts.gate.degraded)
+        self._parts.metrics.ledger.anchor(self._anchor.age_s)
+        sweep = self._parts.hands.sweep
+        self._parts.observer.hands_stood(live=len(sweep), overdue_s=sweep.overdue_ns / 1e9)
+        self._parts.observer.ledger_stood(
+            self._parts.writer.stats, self._ledger.count(), free_bytes(self._config)
         )
