@@ -74,7 +74,7 @@ class Hands:
         return Contributed.from_message(self._call(self._stub.Contribute, request))
 
     def seal(self, table: str, hand: str) -> Hand:
-        """End a window whose deadline has passed, and return the hand after it. Role `deal`."""
+        """End a window whose deadline has passed; return the hand, ROLLED or beyond. Role deal."""
         request = pb.SealHandRequest(key=key_of(table, hand))
         return Hand.from_message((self._call(self._stub.SealHand, request)).hand)
 

@@ -166,17 +166,16 @@ class Hand:
         return self
 
     def require_window_over(self, now_ns: int) -> None:
-        """Refuse to end a window at will.
+        """Refuse to end a window at will. Where there is a roll it is over.
 
         Raises:
             WindowOpenError: seats may still speak.
         """
-        if self.after_window(now_ns).state in {HandState.OPEN, HandState.ROLLED}:
+        if self.after_window(now_ns).state is HandState.OPEN:
             waiting = len(self.opened.seats) - len(self.spoken)
             raise WindowOpenError(
                 f"hand {self.opened.hand!r} is {self.state.upper()}: {waiting} seats have not"
-                " spoken, or some not opened, and the deadline of its receipt has not passed; the"
-                " window ends by itself"
+                " spoken, and the deadline of its receipt has not passed; the window ends by itself"
             )
 
     def _window_is_over(self, now_ns: int) -> bool:

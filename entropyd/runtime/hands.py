@@ -130,7 +130,7 @@ class Hands:
                 return await self._step(turn, kept, after, CONTRIBUTE), judged
 
     async def end_window(self, name: HandName, answer_by_ns: int) -> KeptHand:
-        """End a window whose deadline has passed.
+        """End a window whose deadline has passed; return the hand after it, ROLLED or beyond.
 
         Raises:
             WindowOpenError: it has not, and not every seat has spoken.

@@ -674,7 +674,7 @@ class SealHandResponse(_message.Message):
     HAND_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def hand(self) -> Global___Hand:
-        """The hand: SEALED, ROLLED, or VOID."""
+        """The hand: ROLLED, SEALED, CLOSED or VOID."""
 
     def __init__(
         self,

@@ -155,8 +155,8 @@ class HandServiceServicer:
     def SealHand(self, request, context):
         """SealHand ends a window whose deadline has passed: it closes the roll, seals the hand, or voids it
         where a leaf of the roll is missing (reason "unopened"). The daemon does the same by itself; a
-        caller gets the receipt by asking. Before the deadline it is FAILED_PRECONDITION, reason
-        WINDOW_OPEN, unless every seat has spoken. Role `deal`.
+        caller gets the receipt by asking: that of the roll, while its values are awaited. Before the
+        deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. Role `deal`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -72,8 +72,8 @@ class HandServiceStub:
     SealHand: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.SealHandRequest, _hand_service_pb2.SealHandResponse]
     """SealHand ends a window whose deadline has passed: it closes the roll, seals the hand, or voids it
     where a leaf of the roll is missing (reason "unopened"). The daemon does the same by itself; a
-    caller gets the receipt by asking. Before the deadline it is FAILED_PRECONDITION, reason
-    WINDOW_OPEN, unless every seat has spoken. Role `deal`.
+    caller gets the receipt by asking: that of the roll, while its values are awaited. Before the
+    deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. Role `deal`.
     """
     DealCards: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.DealCardsRequest, _hand_service_pb2.DealCardsResponse]
     """DealCards deals the next places, in order, each to a recipient, against a claim. The same claim
@@ -160,8 +160,8 @@ class HandServiceAsyncStub(HandServiceStub):
     SealHand: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.SealHandRequest, _hand_service_pb2.SealHandResponse]  # type: ignore[assignment]
     """SealHand ends a window whose deadline has passed: it closes the roll, seals the hand, or voids it
     where a leaf of the roll is missing (reason "unopened"). The daemon does the same by itself; a
-    caller gets the receipt by asking. Before the deadline it is FAILED_PRECONDITION, reason
-    WINDOW_OPEN, unless every seat has spoken. Role `deal`.
+    caller gets the receipt by asking: that of the roll, while its values are awaited. Before the
+    deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. Role `deal`.
     """
     DealCards: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.DealCardsRequest, _hand_service_pb2.DealCardsResponse]  # type: ignore[assignment]
     """DealCards deals the next places, in order, each to a recipient, against a claim. The same claim
@@ -263,8 +263,8 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_hand_service_pb2.SealHandResponse, _abc.Awaitable[_hand_service_pb2.SealHandResponse]]:
         """SealHand ends a window whose deadline has passed: it closes the roll, seals the hand, or voids it
         where a leaf of the roll is missing (reason "unopened"). The daemon does the same by itself; a
-        caller gets the receipt by asking. Before the deadline it is FAILED_PRECONDITION, reason
-        WINDOW_OPEN, unless every seat has spoken. Role `deal`.
+        caller gets the receipt by asking: that of the roll, while its values are awaited. Before the
+        deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. Role `deal`.
         """
 
     @_abc_1.abstractmethod

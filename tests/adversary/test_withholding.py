@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from entropyd.draw.cards import Deck
-from entropyd.errors import WindowOpenError, WrongStateError
+from entropyd.errors import WrongStateError
 from entropyd.hands import receipts, snapshot
 from entropyd.hands.contributions import Contribution, Refused
 from entropyd.hands.hand import EXPIRED, UNOPENED, Hand, HandState
@@ -160,9 +160,8 @@ def test_nobody_ends_a_window_at_will():
     hand = open_value("seat-2", value("seat-2"))(rolled())
     assert hand.roll is not None
     for now in (DURING, hand.roll.deadline_ns - 1):
-        with pytest.raises(WindowOpenError, match="not opened"):
-            hand.require_window_over(now)
-    hand.require_window_over(hand.roll.deadline_ns)
+        assert hand.after_window(now) is hand
+    assert hand.after_window(hand.roll.deadline_ns).reason == UNOPENED
 
 
 def test_what_was_sealed_for_a_void_hand_is_no_contribution_to_the_next():

@@ -204,7 +204,7 @@ def _deal(table: Table, hand: Hand, call: Call) -> Verdict:
 
 
 def _seal(hand: Hand, call: Call) -> Verdict:
-    return ("WINDOW_OPEN" if hand["state"] in {OPEN, ROLLED} else OK), None
+    return ("WINDOW_OPEN" if hand["state"] == OPEN else OK), None
 
 
 def _show(hand: Hand, call: Call) -> Verdict:

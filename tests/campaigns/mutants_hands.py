@@ -20,7 +20,7 @@ HANDS = (
     _one(
         "a window ends at will",
         HAND,
-        "        if self.after_window(now_ns).state in {HandState.OPEN, HandState.ROLLED}:\n",
+        "        if self.after_window(now_ns).state is HandState.OPEN:\n",
         "        if False:\n",
         f"{IN_HAND}::test_a_window_ends_at_its_deadline_and_not_before",
     ),

@@ -259,7 +259,6 @@ def test_a_restarted_daemon_answers_the_same():
         ("open", "show", NotDealtError, "is OPEN"),
         ("open", "close", WrongStateError, "is OPEN; expected SEALED"),
         ("open", "reveal", WrongStateError, "is OPEN; expected CLOSED"),
-        ("rolled", "seal", WindowOpenError, "is ROLLED"),
         ("rolled", "deal", WrongStateError, "is ROLLED; expected SEALED"),
         ("rolled", "show", NotDealtError, "is ROLLED"),
         ("rolled", "close", WrongStateError, "is ROLLED; expected SEALED"),
@@ -781,6 +780,25 @@ def test_whoever_asks_after_a_deadline_finds_the_hand_as_time_made_it():
     late, sealed = desk.run(scenario)
     assert "window-over" == late.outcomes[0].refused
     assert pb.HAND_STATE_SEALED == late.hand.state == sealed.hand.state
+
+
+def test_who_seals_a_hand_at_its_deadline_gets_the_roll_that_this_closed():
+    """With its receipt, for the seats of it; and again, as long as values are awaited."""
+    desk = HandDesk()
+
+    async def scenario():
+        opened = (await desk.open(players=SEATS, sealed=True)).hand.opened
+        await desk.contribute(opened, ANN.seals(opened.open_hash), BOB.seals(opened.open_hash))
+        await refused(WindowOpenError, take(desk, "seal"), "is OPEN: 1 seats have not spoken")
+        desk.table.clock.advance(30)
+        rolled = [(await take(desk, "seal")).hand for _ in range(2)]
+        desk.table.clock.advance(31)
+        return rolled, (await take(desk, "seal")).hand
+
+    (first, again), void = desk.run(scenario)
+    assert first == again
+    assert (pb.HAND_STATE_ROLLED, 2) == (first.state, receipt_of(first.roll.receipt).contributions)
+    assert (pb.HAND_STATE_VOID, "unopened") == (void.state, void.ended.reason)
 
 
 def test_a_hand_that_is_due_while_the_ledger_fails_is_advanced_later():
