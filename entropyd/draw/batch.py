@@ -16,7 +16,7 @@ Spec: docs/protocol.md, "Keystream", "Masked" and "Shuffle and sample".
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from hmac import digest
+from struct import pack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from entropyd.draw.segments import split_shuffle
 from entropyd.draw.shuffle import shuffle
 from entropyd.encoding import lp, u32, u64
 from entropyd.errors import InternalError
+from entropyd.keyed_hash import digest
 
 BYTE = 8
 BLOCK_BYTES = BLOCK_BITS // BYTE
@@ -35,7 +36,7 @@ MAX_TRIES = MAX_REJECTIONS - 1
 # A shuffle of one segment has at most 52 items, so at most 6 bits a bound.
 MAX_WIDTH = 6
 # Below this many decks the arrays cost more than they save. Measured: bench kernels.
-MIN_DECKS = 24
+MIN_DECKS = 48
 
 _FIRST_BLOCK = u32(0) + u64(0)
 
@@ -94,7 +95,26 @@ def shuffle_many(size: int, seeds: Sequence[bytes], bindings: Sequence[bytes]) -
 
 
 def _one(size: int, seed: bytes, binding: bytes) -> bytes:
-    return np.array(shuffle(size, (seed,), binding), ">u4").tobytes()
+    """Draw a deck alone: from its first block, in as many tries as the arrays take; or `shuffle`'s.
+
+    In half of the time of `shuffle`, which calls a function for each try.
+    """
+    block = digest(seed, STREAM_LABEL + lp(binding) + _FIRST_BLOCK, "sha512")
+    bits, left = int.from_bytes(block, "big"), BLOCK_BITS
+    order, place = list(range(size)), size - 1
+    for _ in range(MAX_TRIES):
+        # (bound - 1).bit_length() of bound place + 1.
+        width = place.bit_length()
+        left -= width
+        if left < 0:
+            break
+        chosen = bits >> left & (1 << width) - 1
+        if chosen <= place:
+            order[place], order[chosen] = order[chosen], order[place]
+            place -= 1
+            if place == 0:
+                return pack(f">{size}I", *order)
+    return pack(f">{size}I", *shuffle(size, (seed,), binding))
 
 
 def _windows(seeds: Sequence[bytes], bindings: Sequence[bytes]) -> Bytes:

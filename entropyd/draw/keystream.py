@@ -10,11 +10,11 @@ thrown away with it.
 Spec: docs/protocol.md, "Keystream".
 """
 
-from hmac import digest
 from typing import Protocol
 
 from entropyd.encoding import lp, u32, u64
 from entropyd.errors import InternalError
+from entropyd.keyed_hash import digest
 
 SEED_BYTES = 64
 # One HMAC-SHA-512.

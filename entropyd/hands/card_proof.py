@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from entropyd.encoding import lp, u32
 from entropyd.errors import OrderMismatchError, ProofInvalidError
-from entropyd.hands.commitment import CARD_LABEL, SALT_BYTES, card_leaves, card_salts
+from entropyd.hands.commitment import CARD_LABEL, SALT_BYTES, card_salts, salted_leaves
 from entropyd.log.merkle import leaf_hash, node_hash
 from entropyd.log.proofs import verify_inclusion
 
@@ -48,7 +48,7 @@ class CardTree:
         """
         self._items = items
         self._salts = card_salts(binding, salt_key, len(items))
-        level = [leaf_hash(leaf) for leaf in card_leaves(binding, salt_key, items)]
+        level = [leaf_hash(leaf) for leaf in salted_leaves(binding, self._salts, items)]
         self._levels: list[list[bytes]] = []
         while len(level) > 1:
             self._levels.append(level)

@@ -10,7 +10,7 @@ Spec: docs/protocol.md, "Commitments".
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from hmac import digest
+from hmac import new
 from struct import Struct
 
 from entropyd.encoding import check_id, lp, u32, u64
@@ -66,16 +66,25 @@ def card_salts(binding: bytes, salt_key: bytes, count: int) -> list[bytes]:
 
     One salt a leaf, so that a leaf that is shown tells nothing of its sibling.
     """
-    prefix = SALT_LABEL + lp(binding)
-    pairs = [digest(salt_key, prefix + u32(half), "sha512") for half in range((count + 1) // 2)]
-    salts = [salt for pair in pairs for salt in (pair[:SALT_BYTES], pair[SALT_BYTES:])]
+    # What all of them begin with is hashed once.
+    keyed = new(salt_key, SALT_LABEL + lp(binding), "sha512")
+    salts: list[bytes] = []
+    for half in range((count + 1) // 2):
+        pair = keyed.copy()
+        pair.update(u32(half))
+        two = pair.digest()
+        salts += (two[:SALT_BYTES], two[SALT_BYTES:])
     return salts[:count]
 
 
 def card_leaves(binding: bytes, salt_key: bytes, items: Sequence[int]) -> list[bytes]:
     """Return the leaf of every place of the committed order."""
+    return salted_leaves(binding, card_salts(binding, salt_key, len(items)), items)
+
+
+def salted_leaves(binding: bytes, salts: Sequence[bytes], items: Sequence[int]) -> list[bytes]:
+    """Return the leaf of every place, of salts that `card_salts` gave."""
     prefix = CARD_LABEL + lp(binding)
-    salts = card_salts(binding, salt_key, len(items))
     return [
         prefix + u32(index) + u32(item) + salt
         for index, (item, salt) in enumerate(zip(items, salts, strict=True))

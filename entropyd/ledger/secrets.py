@@ -10,7 +10,6 @@ until their memory is used again.
 Spec: DESIGN, section 11.
 """
 
-import hmac
 import os
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from entropyd.encoding import lp
 from entropyd.errors import ConfigError, LedgerDamagedError
+from entropyd.keyed_hash import digest
 from entropyd.ledger.key_file import read_key_file, write_key_file
 
 MASTER_KEY_BYTES = 32
@@ -124,7 +124,7 @@ class SecretBox:
             field: what of the record it covers.
         """
         message = lp(binding) + lp(state) + lp(field) + lp(data)
-        return hmac.digest(self._proof_key, message, "sha256")
+        return digest(self._proof_key, message, "sha256")
 
     def _key(self, salt: bytes) -> bytes:
         return HKDF(hashes.SHA512(), 32, salt, INFO).derive(self._master_key)

@@ -15,11 +15,11 @@ Spec: docs/protocol.md, "RBG"; SP 800-90C, section 5.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from hmac import digest
 from typing import NoReturn, Protocol, TypeVar
 
 from entropyd.encoding import check_id, lp, u32
 from entropyd.errors import InternalError, NotInstantiatedError
+from entropyd.keyed_hash import digest
 from entropyd.rbg.conditioning import EntropyClass, SourceSamples, condition, entropy_input
 from entropyd.rbg.hmac_drbg import MAX_NUMBER_OF_BITS_PER_REQUEST, HashFunction, HmacDrbg
 from entropyd.rbg.kat import run_known_answer_tests

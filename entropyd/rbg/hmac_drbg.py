@@ -11,7 +11,6 @@ drops the references to the working state, and no more is promised.
 Spec: SP 800-90A Rev. 1, sections 8.3, 9 and 10.1.2, table 2.
 """
 
-import hmac
 from collections.abc import Callable
 from enum import Enum
 from typing import NoReturn
@@ -23,6 +22,7 @@ from entropyd.errors import (
     RequestTooLargeError,
     ReseedRequiredError,
 )
+from entropyd.keyed_hash import digest
 
 # HMAC(key, message, hash name). An argument, so that a test can hand in a
 # broken one and see that the known-answer tests notice.
@@ -81,7 +81,7 @@ class HmacDrbg:
         hash_function: HashFunction = HashFunction.SHA_512,
         *,
         reseed_interval: int = MAX_RESEED_INTERVAL,
-        hmac_function: HmacFunction = hmac.digest,
+        hmac_function: HmacFunction = digest,
     ) -> None:
         if not 1 <= reseed_interval <= MAX_RESEED_INTERVAL:
             raise DrbgInputError(

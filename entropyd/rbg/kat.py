@@ -9,11 +9,11 @@ Spec: SP 800-90A, section 11.3.
 """
 
 import hashlib
-import hmac
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from entropyd.errors import NotInstantiatedError, SelfTestError
+from entropyd.keyed_hash import digest
 from entropyd.rbg.hmac_drbg import HashFunction, HmacDrbg, HmacFunction
 
 # A function from a message to its SHA-512.
@@ -84,7 +84,7 @@ REFUSED = b"refused"
 
 
 def known_answer_tests(
-    *, sha512_function: Sha512Function = sha512, hmac_function: HmacFunction = hmac.digest
+    *, sha512_function: Sha512Function = sha512, hmac_function: HmacFunction = digest
 ) -> tuple[KnownAnswerTest, ...]:
     """Return the tests of this stage, lowest primitive first.
 
@@ -108,7 +108,7 @@ def run_known_answer_tests(
     more: Iterable[KnownAnswerTest] = (),
     *,
     sha512_function: Sha512Function = sha512,
-    hmac_function: HmacFunction = hmac.digest,
+    hmac_function: HmacFunction = digest,
 ) -> None:
     """Run every known-answer test, those of this stage first.
 

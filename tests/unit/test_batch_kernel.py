@@ -59,26 +59,31 @@ def taken(size, seed, binding):
     return bits.taken
 
 
-def test_a_deck_that_needs_a_second_block_is_among_others():
+# On both sides of where arrays begin.
+COUNTS = [3, MIN_DECKS + 16]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_deck_that_needs_a_second_block_is_among_others(count):
     """The golden case that runs across a block's end, at every place of a batch."""
     case = next(case for case in DRAWS["cases"] if case["label"] == "52 cards, second block")
     seed, x = bytes.fromhex(case["seeds"][0]), bytes.fromhex(case["X"])
     assert case["bits"][0] > 512
-    seeds, bindings = inputs(40, "around it")
-    for at in (0, 20, 39):
+    for at in (0, count // 2, count - 1):
+        seeds, bindings = inputs(count, "around it")
         seeds[at], bindings[at] = seed, x
         drawn = shuffle_many(52, seeds, bindings)
         assert encode_items(case["result"]) == drawn[at]
         assert one_by_one(52, seeds, bindings) == drawn
-        seeds, bindings = inputs(40, "around it")
 
 
-def test_a_deck_that_ends_near_the_end_of_its_block():
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_deck_that_ends_near_the_end_of_its_block(count):
     """505 of the 512 bits, the most of 60,000 counters: read across the last byte's window."""
     X, [seed] = draw_inputs("ends with its block", [2], 50_764)
     assert taken(52, seed, X) == 505
-    seeds, bindings = inputs(30, "around it")
-    seeds[7], bindings[7] = seed, X
+    seeds, bindings = inputs(count, "around it")
+    seeds[1], bindings[1] = seed, X
     assert one_by_one(52, seeds, bindings) == shuffle_many(52, seeds, bindings)
 
 
@@ -89,12 +94,13 @@ def stuck(bits):
     return lambda _key, _message, _name: block
 
 
-@pytest.mark.parametrize("bits", ["0", "1", "10", "110100"])
-def test_bits_that_are_not_fair_end_as_in_shuffle(bits, monkeypatch):
+@pytest.mark.parametrize("count", [1, MIN_DECKS])
+@pytest.mark.parametrize("bits", ["0", "1", "10", "110100", "0" * 400 + "1" * 112])
+def test_bits_that_are_not_fair_end_as_in_shuffle(bits, count, monkeypatch):
     """A draw that is rejected for ever is the end of the batch, and nothing is dealt from it."""
     monkeypatch.setattr(batch, "digest", stuck(bits))
     monkeypatch.setattr("entropyd.draw.keystream.digest", stuck(bits))
-    seeds, bindings = inputs(MIN_DECKS, "stuck")
+    seeds, bindings = inputs(count, "stuck")
     try:
         expected = one_by_one(52, seeds, bindings)
     except InternalError:
@@ -111,7 +117,7 @@ def test_decks_of_another_form_are_a_defect(size):
         shuffle_many(size, *inputs(2, "form"))
 
 
-@pytest.mark.parametrize("count", [2, 40])
+@pytest.mark.parametrize("count", [2, MIN_DECKS])
 def test_malformed_seeds_are_a_defect(count):
     """A key of another length would draw another order."""
     seeds, bindings = inputs(count, "malformed")
@@ -125,7 +131,7 @@ DECKS_OPENED = [Deck(), Deck("short36"), Deck("standard54"), Deck(decks=2), Deck
 
 
 @pytest.mark.parametrize("deck", DECKS_OPENED, ids=str)
-@pytest.mark.parametrize("count", [1, 30])
+@pytest.mark.parametrize("count", [1, MIN_DECKS])
 def test_many_hands_are_opened_as_one(deck, count):
     """C, D and items, also of shoes, which have several segments."""
     rules = Rules(deck=deck)
