@@ -4,7 +4,7 @@ Every commit costs a flush of the disk, whatever it holds, so calls that are in
 flight together share one. The quiet rule (quiet_rule.py) says when a batch is
 complete. While a commit runs, the next batch gathers.
 
-    loop thread     submit, note, store_health -> queue -> batch ... answers
+    loop thread     submit, note, record, store_health -> queue -> batch ... answers
     writer thread                                 batch -> ledger.commit -> post
 
 Everything in `GroupCommitWriter` belongs to the loop thread, apart from what the
@@ -80,6 +80,8 @@ class _Batch:
     answers: list[tuple[asyncio.Future[Any], int]]
     events: list[Event] = field(default_factory=list)
     health_states: dict[str, str] = field(default_factory=dict)
+    # Who waits for events among `events`; they go where these go.
+    recorded: list[tuple[asyncio.Future[None], int]] = field(default_factory=list)
 
 
 class GroupCommitWriter:
@@ -182,6 +184,28 @@ class GroupCommitWriter:
         self._queue.events.append(event)
         self._wait_for_quiet()
 
+    def record(self, event: Event) -> asyncio.Future[None]:
+        """Remember an event, and return a future that is done when it is durable.
+
+        For what may only be told once there is a record of it. A future that fails
+        says that there may be none; the event may be remembered all the same.
+
+        Raises:
+            LedgerUnavailableError: the ledger fails, and as many events wait as may.
+            ShuttingDownError, LedgerError: as `submit`.
+        """
+        if self._ended is not None:
+            raise _copy(self._ended)
+        if len(self._queue.events) >= MAX_WAITING_NOTES:
+            raise LedgerUnavailableError(
+                f"{MAX_WAITING_NOTES} events wait for the ledger, and this one was not remembered"
+            )
+        recorded: asyncio.Future[None] = self._loop.create_future()
+        self._queue.events.append(event)
+        self._queue.recorded.append((recorded, 0))
+        self._wait_for_quiet()
+        return recorded
+
     def store_health(self, source_id: str, state: str) -> None:
         """Replace the stored health state of a source, JSON text, with the next commit."""
         self._queue.health_states[source_id] = state
@@ -282,6 +306,7 @@ class GroupCommitWriter:
             # must not lose the notes with the draws.
             self._queue.events, batch.events = batch.events, []
             self._queue.health_states, batch.health_states = batch.health_states, {}
+            self._queue.recorded, batch.recorded = batch.recorded, []
         return batch
 
     def _give(self, batch: _Batch) -> None:
@@ -302,11 +327,15 @@ class GroupCommitWriter:
             if not answer.done():
                 answer.set_result(list(outcomes[first : first + count]))
             first += count
+        for recorded, _ in batch.recorded:
+            if not recorded.done():
+                recorded.set_result(None)
         self._go_on(took_ns)
 
     def _failed(self, batch: _Batch, error: LedgerUnavailableError, took_ns: int) -> None:
         self._failures += 1
         _fail(batch.answers, error)
+        _fail(batch.recorded, error)
         self._queue.events = (batch.events + self._queue.events)[:MAX_WAITING_NOTES]
         self._queue.health_states = batch.health_states | self._queue.health_states
         if self._retry_timer is None:
@@ -335,7 +364,7 @@ class GroupCommitWriter:
         queue = self._queue
         self._queue = _Batch(queue.drafts, queue.answers)
         self._due = bool(queue.drafts)
-        self._give(_Batch([], [], queue.events, queue.health_states))
+        self._give(_Batch([], [], queue.events, queue.health_states, queue.recorded))
 
     def _cancel_retry(self) -> None:
         if self._retry_timer is not None:
@@ -355,8 +384,10 @@ class GroupCommitWriter:
                 timer.cancel()
         if self._running is not None:
             _fail(self._running.answers, error)
+            _fail(self._running.recorded, error)
             self._running = None
         _fail(self._queue.answers, error)
+        _fail(self._queue.recorded, error)
         self._queue = _Batch([], [])
         self._wake()
 

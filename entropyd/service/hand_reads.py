@@ -3,6 +3,7 @@
 Order of the checks: permission, then form, then existence.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager
@@ -26,8 +27,8 @@ READERS = (Role.DEAL, Role.CONTRIBUTE, Role.AUDIT)
 class EventStore(Protocol):
     """What is needed of the ledger's writer."""
 
-    def note(self, event: Event) -> None:
-        """Remember an event with the next commit; see `GroupCommitWriter.note`."""
+    def record(self, event: Event) -> "asyncio.Future[None]":
+        """Remember an event; see `GroupCommitWriter.record`."""
         ...
 
 
@@ -88,28 +89,28 @@ class HandReads:
     # --- cards ----------------------------------------------------------------------------
 
     async def show_cards(self, request: pb.ShowCardsRequest, call: Call) -> pb.ShowCardsResponse:
-        """Answer `ShowCards`. The read goes into the ledger."""
+        """Answer `ShowCards`. The read is in the ledger before a card leaves."""
         call.identity.require(Role.REVEAL)
         name, places = name_of(request.key, call.identity.tenant), places_of(request)
         with self._on_this_node(name):
             kept = self._get(name)
         self._hands.store.family(kept.hand).require_shown(places)
         deck = self._hands.store.deck(kept.hand)
-        self._note_read(name, {"role": Role.REVEAL, "places": places})
+        await self._record_read(name, {"role": Role.REVEAL, "places": places})
         return pb.ShowCardsResponse(
             cards=cards(kept.hand, deck, places, proofs=True, burned=True),
             hand=self._messages.hand(kept),
         )
 
     async def reveal_hand(self, request: pb.RevealHandRequest, call: Call) -> pb.RevealHandResponse:
-        """Answer `RevealHand`. The read goes into the ledger."""
+        """Answer `RevealHand`. The read is in the ledger before a secret leaves."""
         call.identity.require(Role.REVEAL)
         name = name_of(request.key, call.identity.tenant)
         with self._on_this_node(name):
             kept = self._get(name)
         self._hands.store.family(kept.hand).require_reveal()
         deck = self._hands.store.deck(kept.hand)
-        self._note_read(name, {"role": Role.REVEAL, "all": True})
+        await self._record_read(name, {"role": Role.REVEAL, "all": True})
         return pb.RevealHandResponse(
             revealed=revealed(deck.secrets), hand=self._messages.hand(kept)
         )
@@ -119,8 +120,9 @@ class HandReads:
     def _get(self, name: HandName) -> KeptHand:
         return self._hands.store.get(name.tenant, name.table, name.hand)
 
-    def _note_read(self, name: HandName, detail: dict[str, object]) -> None:
-        self._events.note(
+    async def _record_read(self, name: HandName, detail: dict[str, object]) -> None:
+        """Return when the ledger has it; raises as `GroupCommitWriter.record`: show nothing then."""
+        await self._events.record(
             Event(
                 kind=EventKind.HAND_READ,
                 subject=f"{name.tenant}/{name.hand}",

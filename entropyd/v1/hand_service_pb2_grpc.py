@@ -178,10 +178,10 @@ class HandServiceServicer:
     def ShowCards(self, request, context):
         """ShowCards gives cards of dealt places with all that anybody needs to check them. After the hand is
         closed undealt and burned places may be shown too; of one with a parent or children only when
-        those have ended as well. Every call is recorded. Role `reveal`.
+        those have ended as well. Every call is recorded before a card leaves. Role `reveal`.
 
         Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (NOT_DEALT; WRONG_STATE: another hand
-        is played with the same cards; SECRETS_DESTROYED).
+        is played with the same cards; SECRETS_DESTROYED), UNAVAILABLE (the call could not be recorded).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -192,7 +192,8 @@ class HandServiceServicer:
         those of its ancestors; of one with a parent or children when those have ended as well. Recorded.
         Role `reveal`.
 
-        Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED).
+        Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED),
+        UNAVAILABLE (the call could not be recorded).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

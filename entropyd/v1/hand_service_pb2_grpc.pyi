@@ -87,17 +87,18 @@ class HandServiceStub:
     ShowCards: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.ShowCardsRequest, _hand_service_pb2.ShowCardsResponse]
     """ShowCards gives cards of dealt places with all that anybody needs to check them. After the hand is
     closed undealt and burned places may be shown too; of one with a parent or children only when
-    those have ended as well. Every call is recorded. Role `reveal`.
+    those have ended as well. Every call is recorded before a card leaves. Role `reveal`.
 
     Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (NOT_DEALT; WRONG_STATE: another hand
-    is played with the same cards; SECRETS_DESTROYED).
+    is played with the same cards; SECRETS_DESTROYED), UNAVAILABLE (the call could not be recorded).
     """
     RevealHand: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.RevealHandRequest, _hand_service_pb2.RevealHandResponse]
     """RevealHand gives seeds, r and K of a closed hand whose rules say reveal=after_close, and so do
     those of its ancestors; of one with a parent or children when those have ended as well. Recorded.
     Role `reveal`.
 
-    Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED).
+    Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED),
+    UNAVAILABLE (the call could not be recorded).
     """
     CloseHand: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.CloseHandRequest, _hand_service_pb2.CloseHandResponse]
     """CloseHand ends a hand, and may open the next one of the table in the same call. Closed is closed
@@ -175,17 +176,18 @@ class HandServiceAsyncStub(HandServiceStub):
     ShowCards: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.ShowCardsRequest, _hand_service_pb2.ShowCardsResponse]  # type: ignore[assignment]
     """ShowCards gives cards of dealt places with all that anybody needs to check them. After the hand is
     closed undealt and burned places may be shown too; of one with a parent or children only when
-    those have ended as well. Every call is recorded. Role `reveal`.
+    those have ended as well. Every call is recorded before a card leaves. Role `reveal`.
 
     Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (NOT_DEALT; WRONG_STATE: another hand
-    is played with the same cards; SECRETS_DESTROYED).
+    is played with the same cards; SECRETS_DESTROYED), UNAVAILABLE (the call could not be recorded).
     """
     RevealHand: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.RevealHandRequest, _hand_service_pb2.RevealHandResponse]  # type: ignore[assignment]
     """RevealHand gives seeds, r and K of a closed hand whose rules say reveal=after_close, and so do
     those of its ancestors; of one with a parent or children when those have ended as well. Recorded.
     Role `reveal`.
 
-    Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED).
+    Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED),
+    UNAVAILABLE (the call could not be recorded).
     """
     CloseHand: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.CloseHandRequest, _hand_service_pb2.CloseHandResponse]  # type: ignore[assignment]
     """CloseHand ends a hand, and may open the next one of the table in the same call. Closed is closed
@@ -290,10 +292,10 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_hand_service_pb2.ShowCardsResponse, _abc.Awaitable[_hand_service_pb2.ShowCardsResponse]]:
         """ShowCards gives cards of dealt places with all that anybody needs to check them. After the hand is
         closed undealt and burned places may be shown too; of one with a parent or children only when
-        those have ended as well. Every call is recorded. Role `reveal`.
+        those have ended as well. Every call is recorded before a card leaves. Role `reveal`.
 
         Errors: NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION (NOT_DEALT; WRONG_STATE: another hand
-        is played with the same cards; SECRETS_DESTROYED).
+        is played with the same cards; SECRETS_DESTROYED), UNAVAILABLE (the call could not be recorded).
         """
 
     @_abc_1.abstractmethod
@@ -306,7 +308,8 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
         those of its ancestors; of one with a parent or children when those have ended as well. Recorded.
         Role `reveal`.
 
-        Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED).
+        Errors: NOT_FOUND, FAILED_PRECONDITION (WRONG_STATE; REVEAL_FORBIDDEN; SECRETS_DESTROYED),
+        UNAVAILABLE (the call could not be recorded).
         """
 
     @_abc_1.abstractmethod

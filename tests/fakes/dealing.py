@@ -131,6 +131,22 @@ class DirectWriter:
     def note(self, event: Event) -> None:
         self.events.append(event)
 
+    def record(self, event: Event) -> "asyncio.Future[None]":
+        """By itself, at the next turn: what is noted here reaches no ledger, and fails as one."""
+        loop = asyncio.get_running_loop()
+        recorded: asyncio.Future[None] = loop.create_future()
+        loop.call_soon(self._record, event, recorded)
+        return recorded
+
+    def _record(self, event: Event, recorded: "asyncio.Future[None]") -> None:
+        try:
+            self._ledger.commit([])
+        except EntropydError as error:
+            recorded.set_exception(error)
+        else:
+            self.events.append(event)
+            recorded.set_result(None)
+
     def store_health(self, source_id: str, state: str) -> None:
         self.health.append((source_id, state))
 

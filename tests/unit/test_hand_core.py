@@ -554,6 +554,25 @@ def test_a_reveal_shows_what_the_deck_follows_from():
     assert secrets.seeds == answer.revealed.seeds
 
 
+def test_nothing_is_shown_that_the_ledger_could_not_record():
+    """Who may show cards cannot do so unseen by filling the disk first."""
+    ledger = FaultyLedger(MemoryLedger())
+    desk = HandDesk(ledger=ledger)
+
+    async def scenario():
+        await desk.open(reveal_after_close=True)
+        await desk.deal(0, ("seat-1", 2))
+        await desk.close()
+        for call in (desk.show(0), take(desk, "reveal")):
+            ledger.fail_not_written = 1
+            await refused(LedgerUnavailableError, call)
+        assert [] == desk.table.writer.events
+        return await desk.show(0)
+
+    assert 1 == len(desk.run(scenario).cards)
+    assert 1 == len(desk.table.writer.events)
+
+
 def test_what_was_shown_goes_into_the_ledger():
     """Every show and every reveal, with the places."""
     desk = HandDesk()

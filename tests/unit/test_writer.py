@@ -369,6 +369,81 @@ def test_notes_of_a_failed_commit_are_offered_again_in_order(play):
     play(scenario)
 
 
+def test_who_records_an_event_is_told_when_it_is_durable(play):
+    """Not before its commit has returned; and no draft is needed."""
+
+    async def scenario() -> None:
+        ledger = GatedLedger(MemoryLedger())
+        bench = Bench(ledger)
+        recorded = bench.writer.record(ALARM)
+        await until(lambda: ledger.batches != [])
+        await asyncio.sleep(0.01)
+        assert not recorded.done()
+        ledger.let()
+        await recorded
+        await bench.writer.stop()
+        assert [ALARM] == list(ledger.events())
+
+    play(scenario)
+
+
+def test_who_records_an_event_is_told_that_the_ledger_failed(play):
+    """The event is offered again all the same, as a note is."""
+
+    async def scenario() -> None:
+        ledger = FaultyLedger(MemoryLedger())
+        ledger.fail_not_written = 1
+        bench = Bench(ledger)
+        recorded = bench.writer.record(ALARM)
+        with pytest.raises(LedgerUnavailableError):
+            await recorded
+        await until(lambda: [ALARM] == list(ledger.events()))
+        await bench.writer.stop()
+
+    play(scenario)
+
+
+def test_an_event_that_waits_for_the_retry_is_not_told_as_durable_by_a_draw(play):
+    """The draw's commit leaves the notes behind, and who waits for one of them with it."""
+
+    async def scenario() -> None:
+        ledger = FaultyLedger(MemoryLedger())
+        ledger.fail_not_written = 1
+        bench = Bench(ledger, retry_s=0.2)
+        with pytest.raises(LedgerUnavailableError):
+            await bench.submit(make_draft("h-1"))
+        recorded = bench.writer.record(ALARM)
+        await bench.submit(make_draft("h-2"))
+        assert (False, []) == (recorded.done(), list(ledger.events()))
+        await recorded
+        assert [ALARM] == list(ledger.events())
+        await bench.writer.stop()
+
+    play(scenario)
+
+
+def test_events_that_find_no_room_or_no_writer_are_refused(play, monkeypatch):
+    """Nobody waits for what will not be remembered; who waits at a stop is told of it."""
+    monkeypatch.setattr(writer, "MAX_WAITING_NOTES", 1)
+
+    async def scenario() -> None:
+        ledger = FaultyLedger(MemoryLedger())
+        ledger.fail_not_written = 1
+        bench = Bench(ledger, retry_s=20)
+        with pytest.raises(LedgerUnavailableError):
+            await bench.submit(make_draft("h-1"))
+        waiting = bench.writer.record(ALARM)
+        with pytest.raises(LedgerUnavailableError, match="not remembered"):
+            bench.writer.record(RESET)
+        await bench.writer.stop()
+        with pytest.raises(ShuttingDownError):
+            await waiting
+        with pytest.raises(ShuttingDownError):
+            bench.writer.record(RESET)
+
+    play(scenario)
+
+
 def test_notes_that_nobody_takes_are_bounded_and_counted(play):
     async def scenario() -> None:
         ledger = GatedLedger(MemoryLedger())
