@@ -23,6 +23,7 @@ from entropyd.entropy.gate import Gate, GatedBatch, GatedSeed, Hold, HoldReason
 from entropyd.errors import EntropydError, InternalError, ShuttingDownError
 from entropyd.ledger.contract import AlreadySpent, HandDraft, Outcome
 from entropyd.ledger.subjects import StepDraft, StepOutcome, StepRecorded
+from entropyd.runtime.apart import apart
 from entropyd.runtime.drawer import Drawer
 from entropyd.runtime.orders import DrawOrder, StepOrder
 from entropyd.runtime.waiter import Queued, StepRecording, StepWaiter, Waiter, Waiting
@@ -355,7 +356,7 @@ class Draws:
     ) -> None:
         """Compute on another thread: the loop goes on in between, as the interpreter lets it."""
         try:
-            self._submit_steps(waiter, await asyncio.to_thread(make))
+            self._submit_steps(waiter, await apart(make))
         except ShuttingDownError as error:
             # The daemon stopped meanwhile: nothing is recorded, and nothing was shown.
             self._fail([waiter], error)

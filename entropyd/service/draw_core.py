@@ -10,7 +10,6 @@ what it was made of still holds when it is recorded. The turn ends with the
 record, whether its caller still waits or not.
 """
 
-import asyncio
 import hmac
 import json
 from collections.abc import Callable, Sequence
@@ -33,6 +32,7 @@ from entropyd.ledger.subjects import (
     Subject,
     SubjectKind,
 )
+from entropyd.runtime.apart import apart
 from entropyd.runtime.shared_turns import SharedTurns
 from entropyd.runtime.step_calls import StepCalls
 from entropyd.runtime.waiter import StepWaiter
@@ -271,7 +271,7 @@ class DrawCore:
     async def _settle(self, wish: Wish, prepared: draw_wishes.Prepared) -> Settled:
         rules = prepared.rules
         if is_heavy(rules):
-            return await asyncio.to_thread(settle, rules, wish.large, self._large_seeds)
+            return await apart(lambda: settle(rules, wish.large, self._large_seeds))
         return settle(rules, wish.large, self._large_seeds)
 
     async def _turn(self, wish: Wish, answer_by_ns: int, *, alone: bool) -> Callable[[], None]:
@@ -344,7 +344,7 @@ class DrawCore:
         self, tenant: str, match: str, after: int, size: int
     ) -> tuple[Sequence[tuple[StepRecord, DrawRecord]], bool]:
         """Return the draws of a page, and whether there are more."""
-        return await asyncio.to_thread(self._read_page, tenant, match, after, size)
+        return await apart(lambda: self._read_page(tenant, match, after, size))
 
     def _read_page(
         self, tenant: str, match: str, after: int, size: int

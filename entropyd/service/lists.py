@@ -4,12 +4,12 @@ A list of 1 MiB is 100,000 texts of ten bytes, which take tens of times as much
 as objects and 0.1 s to be read: the loop has other callers.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 from entropyd.errors import OverloadError
+from entropyd.runtime.apart import apart
 from entropyd.service.admission import RETRY_AFTER_S
 
 # As many are read in 1 ms.
@@ -51,4 +51,4 @@ class Lists:
 
     async def apart(self, texts: int, work: Callable[[], T]) -> T:
         """Return what `work` returns: from another thread, if it is about so many texts."""
-        return work() if texts <= LONG else await asyncio.to_thread(work)
+        return work() if texts <= LONG else await apart(work)

@@ -5,7 +5,6 @@ of draws. A list is recorded before any seed of its draw exists; the raffles of
 a tenant are sealed one after the other, so that their numbers have no gap.
 """
 
-import asyncio
 import hmac
 import json
 from collections.abc import Callable, Sequence
@@ -25,6 +24,7 @@ from entropyd.ledger.contract import Event, EventKind
 from entropyd.ledger.packed import pack_texts
 from entropyd.ledger.subjects import StepDraft, StepRecorded, SubjectKind
 from entropyd.rbg.construction import DrawSeeds
+from entropyd.runtime.apart import apart
 from entropyd.runtime.orders import StepOrder
 from entropyd.runtime.shared_turns import SharedTurns
 from entropyd.runtime.step_calls import StepCalls
@@ -187,7 +187,7 @@ class RaffleCore:
 
     async def _settled(self, wish: _SealWish) -> RaffleRules:
         if is_heavy(wish.rules):
-            settled = await asyncio.to_thread(settle, wish.rules, wish.large, self._large_seeds)
+            settled = await apart(lambda: settle(wish.rules, wish.large, self._large_seeds))
         else:
             settled = settle(wish.rules, wish.large, self._large_seeds)
         if not isinstance(settled.rules, RaffleRules):
@@ -228,7 +228,7 @@ class RaffleCore:
     ) -> StepOrder:
         rules = sealed.rules
         heavy = is_heavy(rules)
-        seeds = await asyncio.to_thread(rules.seeds_needed) if heavy else rules.seeds_needed()
+        seeds = await apart(rules.seeds_needed) if heavy else rules.seeds_needed()
         binding = raffle_binding(tenant, sealed.raffle, rules)
         return StepOrder(
             tenant=tenant,
@@ -258,7 +258,7 @@ class RaffleCore:
 
     async def _require(self, tenant: str, raffle: str, claim_digest: bytes | None) -> Sealed:
         # How long its list is, is not known before: the ledger is read on another thread.
-        found = await asyncio.to_thread(self._find, tenant, raffle, claim_digest)
+        found = await apart(lambda: self._find(tenant, raffle, claim_digest))
         if found is None:
             self._calls.require_served(raffle)
             raise RaffleNotFoundError(
