@@ -3,7 +3,7 @@
 Spec: docs/protocol.md, "Contributions and cut".
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from entropyd.errors import RequestError
@@ -18,11 +18,12 @@ class Spoken:
 
     Attributes:
         leaf_hash: of its leaf, 32 bytes.
-        leaf: the leaf itself; empty until a sealed contribution is opened.
+        leaf: the leaf itself; empty until a sealed contribution is opened. No secret once the hand
+            is sealed, and in no text before.
     """
 
     leaf_hash: bytes
-    leaf: bytes = b""
+    leaf: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Contribution:
     """
 
     seat: str
-    value: bytes = b""
+    value: bytes = field(default=b"", repr=False)
     leaf_hash: bytes = b""
     signature: bytes = b""
 

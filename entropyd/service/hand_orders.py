@@ -5,7 +5,7 @@ Spec: docs/protocol.md, "Hands dealt card by card".
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from google.protobuf.duration_pb2 import Duration
@@ -46,7 +46,7 @@ class OpenWish:
         window_ns: how long they may; 0 for nobody.
         replaces: id of a void hand; empty for none.
         parent: id of the hand whose discards are dealt; empty for none.
-        places: of those discards, ascending.
+        places: of those discards, ascending. Secret: they say who discarded what.
     """
 
     name: HandName
@@ -55,7 +55,7 @@ class OpenWish:
     window_ns: int
     replaces: str
     parent: str
-    places: tuple[int, ...]
+    places: tuple[int, ...] = field(repr=False)
 
 
 def name_of(key: types_pb2.HandKey, tenant: str) -> HandName:

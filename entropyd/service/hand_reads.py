@@ -121,7 +121,7 @@ class HandReads:
         return self._hands.store.get(name.tenant, name.table, name.hand)
 
     async def _record_read(self, name: HandName, detail: dict[str, object]) -> None:
-        """Return when the ledger has it; raises as `GroupCommitWriter.record`: show nothing then."""
+        """Return when the ledger has it. Raises as `GroupCommitWriter.record`."""
         await self._events.record(
             Event(
                 kind=EventKind.HAND_READ,

@@ -8,11 +8,14 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
 from entropyd.hands.binding import hand_binding
+from entropyd.hands.child import child_salt
 from entropyd.hands.claim import claim_digest
 from entropyd.hands.commitment import card_leaves, card_salts, encode_items
+from entropyd.hands.contributions import Contribution, Spoken
 from entropyd.hands.rules import rules_hash
 from entropyd.log.merkle import leaf_hash
-from entropyd.service.hand_orders import deal_wish
+from entropyd.service.hand_lookups import binding_of
+from entropyd.service.hand_orders import deal_wish, open_wish
 from entropyd.v1 import hand_service_pb2 as pb
 from tests.fakes.hand_desk import (
     AUDITOR,
@@ -206,3 +209,38 @@ def test_a_claim_stands_in_no_text_of_a_request():
     assert claim() == wish.claim
     assert repr(claim()) not in repr(wish)
     assert claim().hex() not in repr(wish)
+
+
+def test_discards_and_values_stand_in_no_text_of_a_request():
+    """Nor do the values that are opened before all are."""
+    parent = pb.Parent(hand="h-0", places=[17, 23])
+    wish = open_wish(open_request("h-1", parent=parent), "room")
+    assert (17, 23) == wish.places
+    assert "17" not in repr(wish)
+    assert "23" not in repr(wish)
+    player = SEATS[0]
+    said = Contribution(player.seat, value=player.value)
+    spoken = Spoken(bytes(32), player.leaf(bytes(32)))
+    for text in (repr(said), repr(spoken)):
+        assert repr(player.value)[2:-1] not in text
+        assert player.value.hex() not in text
+
+
+def test_nothing_public_says_which_places_a_child_is_dealt_from():
+    """Its rules and receipt name a digest; the salt of it stays with the daemon."""
+    desk = HandDesk()
+
+    async def scenario():
+        await desk.open()
+        dealt = await desk.deal(0, ("seat-1", 9))
+        child = await desk.open("h-2", parent=pb.Parent(hand="h-1", places=[1, 3, 4]))
+        lists = await desk.ask("list_hands", pb.ListHandsRequest(), AUDITOR)
+        return dealt, [child, lists, await desk.get("h-1"), await desk.get("h-2")]
+
+    dealt, public = desk.run(scenario)
+    parent = desk.store.deck(desk.kept("h-1")).secrets
+    salt = child_salt(parent.salt_key, binding_of(desk.kept("h-1")), "h-2")
+    items = [dealt.cards[place].item for place in (1, 3, 4)]
+    secrets = {"salt": salt, "discards": b"".join(items)}
+    for message in public:
+        assert set() == found_in(secrets, message)
