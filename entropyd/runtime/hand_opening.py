@@ -22,6 +22,7 @@ from entropyd.errors import (
 from entropyd.hands.family import require_child_rules
 from entropyd.hands.hand import Hand, HandState
 from entropyd.hands.receipts import NS_A_MS, Sources
+from entropyd.hands.rules import Contributions
 from entropyd.ledger.subjects import StepDraft, StepOutcome, StepRecorded, StepSpent
 from entropyd.rbg.construction import DrawSeeds
 from entropyd.runtime.hand_steps import OpenAsk, open_steps
@@ -200,4 +201,14 @@ def _require_window(ask: OpenAsk, limits: HandLimits) -> None:
             "contribute_for",
             f"is {ask.window_ns // NS_A_MS} ms; expected at most"
             f" {limits.max_window_ns // NS_A_MS}, `[hands] max_contribute_for`",
+        )
+    # Sealed ones have it twice. A hand that expires before would cut seats off that a receipt gives
+    # time to.
+    windows = 2 if ask.rules.contributions is Contributions.SEALED else 1
+    if windows * ask.window_ns >= limits.expire_after_ns:
+        raise RequestError(
+            "contribute_for",
+            f"is {ask.window_ns // NS_A_MS} ms, and so long {windows} times; expected less in all"
+            f" than the {limits.expire_after_ns // NS_A_MS} ms after which the hand is void,"
+            " `[hands] expire_after`",
         )

@@ -149,7 +149,7 @@ class OpenHandRequest(_message.Message):
     @_builtins.property
     def contribute_for(self) -> _duration_pb2.Duration:
         """How long they may: whole milliseconds, 1 s to 10 min, at most `[hands] max_contribute_for`. For
-        `sealed` the leaves get as long again. None under NONE.
+        `sealed` the leaves get as long again. In all less than `[hands] expire_after`. None under NONE.
         """
 
     @_builtins.property

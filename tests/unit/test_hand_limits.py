@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from entropyd.errors import LedgerDamagedError, OverloadError, TableFullError
+from entropyd.errors import LedgerDamagedError, OverloadError, RequestError, TableFullError
 from entropyd.log.source_line import ReceiptHealth, ReceiptSourceKind, SourceClass
 from entropyd.runtime import hand_sweep, hand_tables
 from entropyd.runtime.hand_tables import HandTables
@@ -16,7 +16,7 @@ from entropyd.service.receipt_sources import sources_of
 from entropyd.v1 import hand_service_pb2 as pb
 from entropyd.v1 import types_pb2
 from tests.fakes.dealing import SECOND
-from tests.fakes.hand_desk import HOUR, LIMITS, HandDesk, key
+from tests.fakes.hand_desk import HOUR, LIMITS, HandDesk, Player, key
 from tests.fakes.manual_time import settle
 
 
@@ -45,6 +45,22 @@ def test_a_child_goes_one_beyond_the_limits_of_its_table():
         await desk.deal(0, ("seat-1", 1), hand="next")
 
     desk.run(scenario)
+
+
+@pytest.mark.parametrize(("sealed", "seconds"), [(False, 60), (True, 30)])
+def test_a_hand_does_not_expire_before_its_windows_do(sealed, seconds):
+    """Seats have all of the time that a receipt gives them, sealed ones twice."""
+    desk = HandDesk(limits=replace(LIMITS, expire_after_ns=60 * SECOND))
+
+    async def scenario():
+        seats = (Player("seat-1"),)
+        told = await refused(RequestError, desk.open(players=seats, sealed=sealed, seconds=seconds))
+        await desk.open(players=seats, sealed=sealed, seconds=seconds - 1)
+        return told
+
+    told = desk.run(scenario)
+    assert "contribute_for" == told.field
+    assert "`[hands] expire_after`" in str(told)
 
 
 def test_watchers_of_a_tenant_are_bounded(monkeypatch):
