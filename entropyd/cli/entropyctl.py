@@ -31,6 +31,7 @@ from entropyd.cli.options import (
     connect,
     make_room_for,
 )
+from entropyd.cli.output import can_be_written
 from entropyd.cli.people.commands import add_commands
 from entropyd.client import Deal, Refusal
 from entropyd.errors import ConfigError, RequestError
@@ -226,6 +227,9 @@ def _print_json(answer: object) -> None:
 
 def main() -> None:
     """Run a command; say plainly what was refused."""
+    if not can_be_written():
+        print("entropyctl: standard output is closed; nothing was asked", file=sys.stderr)
+        sys.exit(EXIT_USAGE)
     try:
         app()
     except Refusal as refusal:

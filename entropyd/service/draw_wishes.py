@@ -206,9 +206,10 @@ class BagWish(Wish):
             raise WrongStateError(f"bag {self.bag!r}: {error}") from error
         holds = sum(counts)
         if not 1 <= self.count <= holds:
+            expected = f"1 to {holds}" if holds else "another bag"
             raise WrongStateError(
                 f"bag {self.bag!r} of match {self.match!r} holds {holds} tiles and {self.count} are"
-                f" asked for; expected 1 to {holds}, or tiles that are put back first"
+                f" asked for; expected {expected}, or tiles that are put back first"
             )
         return self._prepared(counts, state.tiles, bag.labels)
 

@@ -25,6 +25,7 @@ from entropyd.service.raffle_core import RaffleCore
 from entropyd.v1 import draw_service_pb2 as pb
 from entropyd.v1 import raffle_service_pb2 as rpb
 from tests.fakes.dealing import MINE, SEED_SAMPLES, THEIRS, Table
+from tests.fakes.ledger import FaultyLedger, MemoryLedger
 
 MS = 10**6
 PLAYER = Identity("room", frozenset({Role.DRAW}))
@@ -145,6 +146,38 @@ def test_a_draw_is_recorded_counted_and_replayed_without_the_gate():
     asyncio.run(run())
 
 
+def test_an_auditor_is_shown_no_match_and_no_raffle_that_the_ledger_could_not_record():
+    """Who shows the claim is shown its own, for its game goes on with it."""
+
+    async def run():
+        ledger = FaultyLedger(MemoryLedger())
+        desk = Desk(ledger=ledger)
+        await desk.roll()
+        await desk.seal()
+        asked = [
+            lambda who, **claim: desk.draws.replay_match(
+                pb.ReplayMatchRequest(match="m", openings=True, **claim), desk.call(who)
+            ),
+            lambda who, **claim: desk.raffles.get_raffle(
+                rpb.GetRaffleRequest(raffle="r", entries=True, **claim), desk.call(who)
+            ),
+        ]
+        for ask in asked:
+            ledger.fail_not_written = 1
+            with pytest.raises(LedgerUnavailableError):
+                await ask(AUDITOR)
+            assert ledger.fail_not_written == 0
+            await ask(AUDITOR)
+            ledger.fail_not_written = 1
+            await ask(PLAYER, claim=MINE)
+        return [event.detail for event in desk.table.writer.events]
+
+    audited, played = '"role": "audit"', '"role": "draw"'
+    told = asyncio.run(run())
+    assert [audited in one for one in told] == [True, False] * 2
+    assert [played in one for one in told] == [False, True] * 2
+
+
 class CountingReader:
     """A ledger that counts how often subjects and steps are asked for."""
 
@@ -218,7 +251,7 @@ def test_draws_from_a_bag_have_the_match_alone_and_in_order():
         assert not isinstance(second, BaseException)
         assert sorted([*first.draw.items, *second.draw.items]) == list(range(28))
         assert isinstance(third, WrongStateError)
-        assert "holds 0 tiles" in str(third)
+        assert "expected another bag, or tiles that are put back first" in str(third)
 
     asyncio.run(run())
 

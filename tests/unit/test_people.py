@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from hashlib import shake_256
 from itertools import count
 from pathlib import Path
@@ -157,6 +158,7 @@ REFUSED = {
     "bag czech": "polish",
     "bag red=3,blue": "kinds such as red=3",
     "bag red=0": "expected 1 to",
+    "bag red=3,blue=1,red=5": "names a kind twice",
     "bag english --draw 101": "how many: is 101; expected 1 to 100",
     "raffle /no/such/file": "/no/such/file",
     "flip --match m": "--local records nothing",
@@ -191,6 +193,58 @@ def test_a_list_that_is_no_raffle_is_refused_by_its_line(run, tmp_path, text, sa
     code, _, err = run("raffle", path, "--local")
     assert 2 == code
     assert says in " ".join(err.replace("│", " ").split())
+
+
+def test_an_id_of_a_match_that_is_empty_is_none(run):
+    """As of an unset variable: a retry under it would be another draw."""
+    code, out, err = run("flip", "--match", "")
+    assert (2, "") == (code, out)
+    assert "--match is empty" in err
+
+
+def test_lines_stay_as_they_are_written_the_last_one_too(run, tmp_path):
+    path = tmp_path / "items.txt"
+    path.write_text(" a \n b\t\n c \n \n\n", newline="")
+    # No tab: an item with one is refused, also at its end, also in the last line.
+    assert (2, "") == run("order", "--file", path, "--local", "-q")[:2]
+    path.write_text(" a \r\n b \n c \n \n\n", newline="")
+    code, out, _ = run("order", "--file", path, "--local", "-q")
+    assert (0, [" a ", " b ", " c "]) == (code, sorted(out.split("\n")[:-1]))
+    path.write_text("a\nb\x1f\n")
+    assert (2, "") == run("order", "--file", path, "--local", "-q")[:2]
+
+
+# --- where it is printed to ----------------------------------------------------------------------
+
+
+def piped(*words: object, encoding: str, closed: bool = False) -> tuple[int, bytes, str]:
+    """Run a command as a process whose standard output has an encoding, or is closed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "entropyd.cli.entropyctl", *map(str, words)],
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        preexec_fn=partial(os.close, 1) if closed else None,
+    )
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+def test_letters_that_the_terminal_lacks_are_written_as_escapes():
+    """An error would come after the draw, which a daemon has recorded by then."""
+    code, out, _ = piped("cards", 52, "--local", encoding="ascii")
+    assert (0, 13) == (code, out.count(b"\\u2660"))
+    words = ("order", "Ł", "\U0001f3b2", "--local")
+    code, out, _ = piped(*words, "--json", encoding="latin-1")
+    assert (0, ["Ł", "\U0001f3b2"]) == (code, sorted(json.loads(out)["result"]))
+    code, out, _ = piped(*words, "--json", encoding="utf-8")
+    assert (0, True) == (code, "Ł".encode() in out)
+
+
+def test_nothing_is_drawn_for_an_output_that_is_closed():
+    code, _, err = piped("roll", "2d6", "--local", encoding="utf-8", closed=True)
+    assert 2 == code
+    assert "entropyctl: standard output is closed; nothing was asked\n" == err
 
 
 # --- by a daemon -------------------------------------------------------------------------------
@@ -252,6 +306,18 @@ def test_a_recorded_draw_is_told_with_its_match_and_its_sources(ask):
         "entropyctl: recorded: draw 1, id a, of match ludo/1; all of it: entropyctl replay ludo/1",
         "entropyctl: a source is an emulator or a recording: do not play for money on it",
     ] == err.splitlines()
+
+
+def test_numbers_that_the_record_has_as_items_are_said_to_be_so(ask):
+    """The record of a sample counts from 0: `replay` and the proof show items, not numbers."""
+    words = ("pick", "5-10", "-n", 6, "--distinct", "--match", "m")
+    code, out, err = ask(*words)
+    assert (0, ["10", "5", "6", "7", "8", "9"]) == (code, sorted(out.split()))
+    assert "in the record item 0 stands for 5, item 1 for 6, and so on" in err
+    items = ask("replay", "m")[1].partition("sample: ")[2].split()
+    assert out.split() == [str(5 + int(item)) for item in items]
+    assert 5 == json.loads(ask(*words, "--json")[1])["low"]
+    assert "stands for" not in ask("pick", "0-9", "--distinct")[2]
 
 
 def test_the_same_match_and_id_are_given_again_and_others_refused(ask):

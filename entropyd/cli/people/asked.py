@@ -72,7 +72,10 @@ def bag(text: str, presets: Sequence[str]) -> Bag:
     """
     if text in presets:
         return Bag(text)
-    return Bag(None, tuple(_tiles(part, presets) for part in text.split(",")))
+    tiles = tuple(_tiles(part, presets) for part in text.split(","))
+    if len(dict(tiles)) < len(tiles):
+        raise typer.BadParameter(f"bag {text[:40]!a}: names a kind twice; expected each once")
+    return Bag(None, tiles)
 
 
 def _tiles(text: str, presets: Sequence[str]) -> tuple[str, int]:
@@ -85,9 +88,10 @@ def _tiles(text: str, presets: Sequence[str]) -> tuple[str, int]:
 
 
 def lines(path: Path) -> list[str]:
-    """Return the lines of a file, `-` for standard input, without empty ones at its end.
+    """Return the lines of a file, `-` for standard input, without blank ones at its end.
 
-    Empty ones elsewhere stay: they are refused later, under the number that an editor shows.
+    Blank ones elsewhere stay: they are refused later, under the number that an editor shows. A
+    line stays as it is written, and so does the last.
 
     Raises:
         OSError: the file cannot be read.
@@ -101,4 +105,7 @@ def lines(path: Path) -> list[str]:
     if not text.strip():
         raise typer.BadParameter(f"{path} is empty; expected one entry a line")
     # Of the ends that splitlines knows, some stand inside what people write.
-    return [line.removesuffix("\r") for line in text.rstrip().split("\n")]
+    found = [line.removesuffix("\r") for line in text.split("\n")]
+    while not found[-1].strip():
+        found.pop()
+    return found

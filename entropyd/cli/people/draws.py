@@ -70,12 +70,18 @@ def pick(
     rules: DrawRules
 
     def told(result: Sequence[int], drawn: Drawn | None) -> Answer:
-        values = [low + number for number in result] if distinct else list(result)
-        return Answer("sample" if distinct else "integers", values, [*map(str, values)], {}, drawn)
+        return Answer("integers", result, [*map(str, result)], {}, drawn)
+
+    def told_items(items: Sequence[int], drawn: Drawn | None) -> Answer:
+        values = [low + item for item in items]
+        # The record of a sample has items, counted from 0, and knows of no numbers.
+        note = f"in the record item 0 stands for {low}, item 1 for {low + 1}, and so on"
+        more = {"low": low}
+        return Answer("sample", values, [*map(str, values)], more, drawn, note=note if low else "")
 
     if distinct:
         rules = SampleRules(n=bound, m=count, sampler=sampler)
-        _draw(how, rules, lambda d, match: d.sample(match, how.id, count, size=bound), told)
+        _draw(how, rules, lambda d, match: d.sample(match, how.id, count, size=bound), told_items)
         return
     rules = IntegersRules(bound=bound, count=count, low=low, sampler=sampler)
     _draw(

@@ -84,6 +84,9 @@ class How:
         """Refuse what cannot be done together."""
         if self.as_json and self.quiet:
             raise typer.BadParameter("--json and --quiet are two forms of one answer")
+        if self.match == "":
+            # Such as an unset variable of a script, whose retry would then be another draw.
+            raise typer.BadParameter("--match is empty; leave it out for a new one")
         if self.local and (self.match is not None or self.save is not None):
             raise typer.BadParameter("--local records nothing: it takes neither --match nor --save")
         if self.save is not None and self.save.exists():

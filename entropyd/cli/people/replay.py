@@ -1,6 +1,5 @@
 """`replay`: a match as it was recorded."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +16,7 @@ from entropyd.cli.options import (
     connect,
 )
 from entropyd.cli.people.told import Answer, as_dict, save
+from entropyd.cli.people.told import as_json as told_json
 from entropyd.client import Drawn
 from entropyd.client.proofs import match_proof
 
@@ -39,7 +39,7 @@ def replay(
         found = client.draws(timeout_s=timeout).replay_match(match, openings=openings)
     answers = [_answer(replayed.drawn) for replayed in found.draws]
     if as_json:
-        print(json.dumps(list(map(as_dict, answers)), indent=2, ensure_ascii=False))
+        print(told_json(list(map(as_dict, answers))))
     else:
         print(*(line for answer in answers for line in answer.lines), sep="\n")
     if file is not None:

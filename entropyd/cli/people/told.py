@@ -37,6 +37,7 @@ class Answer:
         values: what came, each as people and programs read it.
         lines: the same for people, line by line.
         more: further members for programs.
+        note: what whoever looks at the record has to know; empty for nothing.
         drawn: the recorded draw; None if it was drawn here, or of a raffle.
         raffle: the recorded raffle; None if it was drawn here, or of a draw.
     """
@@ -47,6 +48,7 @@ class Answer:
     more: Mapping[str, object] = field(default_factory=dict)
     drawn: Drawn | None = None
     raffle: Raffle | None = None
+    note: str = ""
 
     @property
     def local(self) -> bool:
@@ -57,7 +59,7 @@ class Answer:
 def tell(answer: Answer, form: Form) -> None:
     """Print an answer, and on standard error what its reader should know."""
     if form is Form.JSON:
-        print(json.dumps(as_dict(answer), indent=2, ensure_ascii=False))
+        print(as_json(as_dict(answer)))
         return
     if form is Form.QUIET:
         print(*answer.values, sep="\n")
@@ -68,6 +70,11 @@ def tell(answer: Answer, form: Form) -> None:
     sys.stdout.flush()
     for note in _notes(answer):
         say(note)
+
+
+def as_json(value: object) -> str:
+    """Return JSON for standard output: in ASCII unless it takes every letter."""
+    return json.dumps(value, indent=2, ensure_ascii=sys.stdout.encoding.lower() != "utf-8")
 
 
 def exact(value: str | int) -> str | int:
@@ -94,7 +101,7 @@ def save(path: Path, proof: Mapping[str, object]) -> None:
 
 def _notes(answer: Answer) -> list[str]:
     if answer.drawn is not None:
-        return _notes_of_draw(answer.drawn)
+        return [*_notes_of_draw(answer.drawn), *filter(None, [answer.note])]
     if answer.raffle is not None:
         return _notes_of_raffle(answer.raffle)
     return [NOT_RECORDED]
