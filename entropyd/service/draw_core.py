@@ -11,7 +11,6 @@ record, whether its caller still waits or not.
 """
 
 import hmac
-import json
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
@@ -23,7 +22,7 @@ from entropyd.errors import (
     MatchTakenError,
 )
 from entropyd.games.claims import match_claim_digest
-from entropyd.ledger.contract import Event, EventKind
+from entropyd.ledger.contract import EventKind
 from entropyd.ledger.subjects import (
     StepConflict,
     StepRecord,
@@ -45,6 +44,7 @@ from entropyd.service.identity import Call, Role
 from entropyd.service.lists import Lists
 from entropyd.service.pages import number_of, page_size, token_after
 from entropyd.service.patience import Patience
+from entropyd.service.reads import EventStore, keep_read
 from entropyd.v1 import draw_service_pb2 as pb
 
 # A page ends where the next draw would bring it above this: the largest draw has 2.5 MiB, and an
@@ -71,14 +71,6 @@ class MatchReader(Protocol):
         self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
     ) -> list[StepRecord]:
         """See `Ledger.steps`."""
-        ...
-
-
-class EventStore(Protocol):
-    """What the core needs of the ledger's writer."""
-
-    def note(self, event: Event) -> None:
-        """Remember an event with the next commit; see `GroupCommitWriter.note`."""
         ...
 
 
@@ -180,7 +172,7 @@ class DrawCore:
     async def replay_match(
         self, request: pb.ReplayMatchRequest, call: Call
     ) -> pb.ReplayMatchResponse:
-        """Answer `ReplayMatch`. Never draws; the read goes into the ledger."""
+        """Answer `ReplayMatch`. Never draws; the read goes into the ledger, an auditor's before."""
         match, size = request.match, page_size(request.page_size)
         after = self._page(match, request.claim, request.page_token, call)
         tenant = call.identity.tenant
@@ -192,7 +184,7 @@ class DrawCore:
             )
             for step, record in found
         ]
-        self._note_read(call, match, openings=request.openings, claimed=bool(request.claim))
+        await self._keep_read(call, match, openings=request.openings, claimed=bool(request.claim))
         return pb.ReplayMatchResponse(
             draws=draws,
             next_page_token=token_after(draws[-1].draw.number) if more else "",
@@ -362,16 +354,16 @@ class DrawCore:
             if not steps:
                 return found, False
 
-    def _note_read(self, call: Call, match: str, *, openings: bool, claimed: bool) -> None:
+    async def _keep_read(self, call: Call, match: str, *, openings: bool, claimed: bool) -> None:
         auditing = Role.AUDIT in call.identity.roles and not claimed
         role = Role.AUDIT if auditing or Role.DRAW not in call.identity.roles else Role.DRAW
-        self._events.note(
-            Event(
-                kind=EventKind.MATCH_READ,
-                subject=f"{call.identity.tenant}/{match}",
-                detail=json.dumps({"role": role, "openings": openings}),
-                at_ns=self._wall_ns(),
-            )
+        await keep_read(
+            self._events,
+            EventKind.MATCH_READ,
+            f"{call.identity.tenant}/{match}",
+            {"role": role, "openings": openings},
+            at_ns=self._wall_ns(),
+            durable=auditing,
         )
 
 

@@ -26,9 +26,10 @@ from entropyd.service.hand_orders import (
     open_wish,
     within,
 )
-from entropyd.service.hand_reads import EventStore, HandReads
+from entropyd.service.hand_reads import HandReads
 from entropyd.service.identity import Call, Role
 from entropyd.service.patience import Patience
+from entropyd.service.reads import EventStore
 from entropyd.v1 import hand_service_pb2 as pb
 from entropyd.v1 import types_pb2
 

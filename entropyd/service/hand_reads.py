@@ -3,14 +3,11 @@
 Order of the checks: permission, then form, then existence.
 """
 
-import asyncio
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager
-from typing import Protocol
 
 from entropyd.errors import NotFoundError
-from entropyd.ledger.contract import Event, EventKind
+from entropyd.ledger.contract import EventKind
 from entropyd.runtime.hand_turns import HandName
 from entropyd.runtime.hands import Hands
 from entropyd.runtime.kept_hands import KeptHand
@@ -19,17 +16,10 @@ from entropyd.service.hand_messages import HandMessages, cards, revealed
 from entropyd.service.hand_orders import name_of, places_of
 from entropyd.service.hand_pages import HandPages
 from entropyd.service.identity import Call, Role
+from entropyd.service.reads import EventStore, keep_read
 from entropyd.v1 import hand_service_pb2 as pb
 
 READERS = (Role.DEAL, Role.CONTRIBUTE, Role.AUDIT)
-
-
-class EventStore(Protocol):
-    """What is needed of the ledger's writer."""
-
-    def record(self, event: Event) -> "asyncio.Future[None]":
-        """Remember an event; see `GroupCommitWriter.record`."""
-        ...
 
 
 class HandReads:
@@ -121,14 +111,14 @@ class HandReads:
         return self._hands.store.get(name.tenant, name.table, name.hand)
 
     async def _record_read(self, name: HandName, detail: dict[str, object]) -> None:
-        """Return when the ledger has it. Raises as `GroupCommitWriter.record`."""
-        await self._events.record(
-            Event(
-                kind=EventKind.HAND_READ,
-                subject=f"{name.tenant}/{name.hand}",
-                detail=json.dumps(detail),
-                at_ns=self._wall_ns(),
-            )
+        """Return when the ledger has it; raises as `keep_read`."""
+        await keep_read(
+            self._events,
+            EventKind.HAND_READ,
+            f"{name.tenant}/{name.hand}",
+            detail,
+            at_ns=self._wall_ns(),
+            durable=True,
         )
 
     @contextmanager

@@ -6,7 +6,6 @@ a tenant are sealed one after the other, so that their numbers have no gap.
 """
 
 import hmac
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +19,7 @@ from entropyd.errors import (
 )
 from entropyd.games.claims import raffle_claim_digest
 from entropyd.games.raffle import RAFFLE_DRAW, RaffleRules, canonical_entries, raffle_binding
-from entropyd.ledger.contract import Event, EventKind
+from entropyd.ledger.contract import EventKind
 from entropyd.ledger.packed import pack_texts
 from entropyd.ledger.subjects import StepDraft, StepRecorded, SubjectKind
 from entropyd.rbg.construction import DrawSeeds
@@ -29,7 +28,7 @@ from entropyd.runtime.orders import StepOrder
 from entropyd.runtime.shared_turns import SharedTurns
 from entropyd.runtime.step_calls import StepCalls
 from entropyd.service.draw_answers import opening
-from entropyd.service.draw_core import DrawObserver, EventStore, MatchReader
+from entropyd.service.draw_core import DrawObserver, MatchReader
 from entropyd.service.draw_entries import with_raffle_entry, with_seal_entry
 from entropyd.service.draw_orders import drawn_outcome, is_heavy, record_of, settle
 from entropyd.service.draw_records import DrawRecord, read_draw
@@ -45,6 +44,7 @@ from entropyd.service.raffle_records import (
     read_sealed,
     seal_steps,
 )
+from entropyd.service.reads import EventStore, keep_read
 from entropyd.v1 import draw_service_pb2, types_pb2
 from entropyd.v1 import raffle_service_pb2 as pb
 
@@ -127,7 +127,7 @@ class RaffleCore:
         return pb.DrawResponse(raffle=told, replayed=replayed)
 
     async def get_raffle(self, request: pb.GetRaffleRequest, call: Call) -> pb.GetRaffleResponse:
-        """Answer `GetRaffle`. Never draws; the read goes into the ledger."""
+        """Answer `GetRaffle`. Never draws; the read goes into the ledger, an auditor's before."""
         call.identity.require(Role.DRAW, Role.AUDIT)
         tenant, raffle = call.identity.tenant, request.raffle
         check_id("raffle", raffle)
@@ -135,7 +135,7 @@ class RaffleCore:
         digest = None if auditing else raffle_claim_digest(tenant, raffle, request.claim)
         sealed = await self._require(tenant, raffle, digest)
         record = self._drawn(tenant, raffle)
-        self._note_read(call, request, auditing=auditing)
+        await self._keep_read(call, request, auditing=auditing)
         return await self._lists.apart(
             sealed.rules.n, lambda: _told(tenant, sealed, record, request)
         )
@@ -270,16 +270,15 @@ class RaffleCore:
         step = self._ledger.step(SubjectKind.RAFFLE, tenant, raffle, RAFFLE_DRAW)
         return None if step is None else read_draw(step)
 
-    def _note_read(self, call: Call, request: pb.GetRaffleRequest, *, auditing: bool) -> None:
+    async def _keep_read(self, call: Call, request: pb.GetRaffleRequest, *, auditing: bool) -> None:
         role = Role.AUDIT if auditing or Role.DRAW not in call.identity.roles else Role.DRAW
-        detail = {"role": role, "entries": request.entries, "opening": request.opening}
-        self._events.note(
-            Event(
-                kind=EventKind.RAFFLE_READ,
-                subject=f"{call.identity.tenant}/{request.raffle}",
-                detail=json.dumps(detail),
-                at_ns=self._wall_ns(),
-            )
+        await keep_read(
+            self._events,
+            EventKind.RAFFLE_READ,
+            f"{call.identity.tenant}/{request.raffle}",
+            {"role": role, "entries": request.entries, "opening": request.opening},
+            at_ns=self._wall_ns(),
+            durable=auditing,
         )
 
 

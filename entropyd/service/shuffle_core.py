@@ -8,21 +8,20 @@ here has spent nothing.
 """
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from typing import Protocol
 
 from entropyd.errors import HandNotFoundError
 from entropyd.hands.binding import hand_binding
 from entropyd.hands.claim import claim_digest
 from entropyd.hands.rules import rules_hash
-from entropyd.ledger.contract import Event, EventKind
+from entropyd.ledger.contract import EventKind
 from entropyd.runtime.dealer import Dealer
 from entropyd.runtime.orders import judge
 from entropyd.service.identity import Call, Role
 from entropyd.service.orders import batch_orders, check_count, order_of
 from entropyd.service.patience import Patience
+from entropyd.service.reads import EventStore, keep_read
 from entropyd.service.shuffle_proofs import has_card_proofs, proofs_fields
 from entropyd.service.shuffle_stream import ShuffleStream
 from entropyd.service.wire import batch_response, get_response, response
@@ -30,14 +29,6 @@ from entropyd.v1 import shuffle_service_pb2
 
 # Of a batch, so many are checked, or made messages of, before others have their turn: 2 ms.
 HANDS_A_TURN = 128
-
-
-class EventStore(Protocol):
-    """What the core needs of the ledger's writer."""
-
-    def note(self, event: Event) -> None:
-        """Remember an event with the next commit; see `GroupCommitWriter.note`."""
-        ...
 
 
 class ShuffleCore:
@@ -119,7 +110,7 @@ class ShuffleCore:
     async def get_shuffle(
         self, request: shuffle_service_pb2.GetShuffleRequest, call: Call
     ) -> bytes:
-        """Answer `GetShuffle`. Never draws; the read goes into the ledger."""
+        """Answer `GetShuffle`. Never draws; the read goes into the ledger, an auditor's before."""
         call.identity.require(Role.DEAL_ALL, Role.AUDIT)
         tenant, key = call.identity.tenant, request.key
         auditing = Role.AUDIT in call.identity.roles and not request.claim
@@ -137,13 +128,13 @@ class ShuffleCore:
         role = (
             Role.DEAL_ALL if Role.DEAL_ALL in call.identity.roles and not auditing else Role.AUDIT
         )
-        self._events.note(
-            Event(
-                kind=EventKind.HAND_READ,
-                subject=f"{tenant}/{key.hand}",
-                detail=json.dumps({"role": role}),
-                at_ns=self._wall_ns(),
-            )
+        await keep_read(
+            self._events,
+            EventKind.HAND_READ,
+            f"{tenant}/{key.hand}",
+            {"role": role},
+            at_ns=self._wall_ns(),
+            durable=auditing,
         )
         if not has_card_proofs(record):
             return get_response(record)

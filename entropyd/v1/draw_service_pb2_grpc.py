@@ -182,9 +182,11 @@ class DrawServiceServicer:
 
     def ReplayMatch(self, request, context):
         """ReplayMatch returns the draws of a match as they were recorded, and on request what they were made
-        from, which lets anybody compute them again. Never draws; every read is recorded.
+        from, which lets anybody compute them again. Never draws; every read is recorded, an auditor's
+        before it is answered.
 
-        Errors: as for ListDraws; FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
+        Errors: as for ListDraws, UNAVAILABLE also for a read that could not be recorded;
+        FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

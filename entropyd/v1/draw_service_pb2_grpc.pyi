@@ -85,9 +85,11 @@ class DrawServiceStub:
     """
     ReplayMatch: _grpc.UnaryUnaryMultiCallable[_draw_service_pb2.ReplayMatchRequest, _draw_service_pb2.ReplayMatchResponse]
     """ReplayMatch returns the draws of a match as they were recorded, and on request what they were made
-    from, which lets anybody compute them again. Never draws; every read is recorded.
+    from, which lets anybody compute them again. Never draws; every read is recorded, an auditor's
+    before it is answered.
 
-    Errors: as for ListDraws; FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
+    Errors: as for ListDraws, UNAVAILABLE also for a read that could not be recorded;
+    FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
     """
 
 @_typing.type_check_only
@@ -147,9 +149,11 @@ class DrawServiceAsyncStub(DrawServiceStub):
     """
     ReplayMatch: _aio.UnaryUnaryMultiCallable[_draw_service_pb2.ReplayMatchRequest, _draw_service_pb2.ReplayMatchResponse]  # type: ignore[assignment]
     """ReplayMatch returns the draws of a match as they were recorded, and on request what they were made
-    from, which lets anybody compute them again. Never draws; every read is recorded.
+    from, which lets anybody compute them again. Never draws; every read is recorded, an auditor's
+    before it is answered.
 
-    Errors: as for ListDraws; FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
+    Errors: as for ListDraws, UNAVAILABLE also for a read that could not be recorded;
+    FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
     """
 
 class DrawServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -248,9 +252,11 @@ class DrawServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_draw_service_pb2.ReplayMatchResponse, _abc.Awaitable[_draw_service_pb2.ReplayMatchResponse]]:
         """ReplayMatch returns the draws of a match as they were recorded, and on request what they were made
-        from, which lets anybody compute them again. Never draws; every read is recorded.
+        from, which lets anybody compute them again. Never draws; every read is recorded, an auditor's
+        before it is answered.
 
-        Errors: as for ListDraws; FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
+        Errors: as for ListDraws, UNAVAILABLE also for a read that could not be recorded;
+        FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
         """
 
 def add_DrawServiceServicer_to_server(servicer: DrawServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -102,7 +102,7 @@ class RaffleServiceServicer:
 
     def GetRaffle(self, request, context):
         """GetRaffle tells how a raffle stands, and on request its entries and what it was drawn from. Never
-        draws; every read is recorded.
+        draws; every read is recorded, an auditor's before it is answered.
 
         Errors: INVALID_ARGUMENT, NOT_FOUND (never sealed here), ALREADY_EXISTS with reason RAFFLE_SEALED
         (sealed with another claim), FAILED_PRECONDITION (reasons WRONG_NODE, SECRETS_DESTROYED),

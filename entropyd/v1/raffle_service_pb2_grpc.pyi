@@ -64,7 +64,7 @@ class RaffleServiceStub:
     """
     GetRaffle: _grpc.UnaryUnaryMultiCallable[_raffle_service_pb2.GetRaffleRequest, _raffle_service_pb2.GetRaffleResponse]
     """GetRaffle tells how a raffle stands, and on request its entries and what it was drawn from. Never
-    draws; every read is recorded.
+    draws; every read is recorded, an auditor's before it is answered.
 
     Errors: INVALID_ARGUMENT, NOT_FOUND (never sealed here), ALREADY_EXISTS with reason RAFFLE_SEALED
     (sealed with another claim), FAILED_PRECONDITION (reasons WRONG_NODE, SECRETS_DESTROYED),
@@ -107,7 +107,7 @@ class RaffleServiceAsyncStub(RaffleServiceStub):
     """
     GetRaffle: _aio.UnaryUnaryMultiCallable[_raffle_service_pb2.GetRaffleRequest, _raffle_service_pb2.GetRaffleResponse]  # type: ignore[assignment]
     """GetRaffle tells how a raffle stands, and on request its entries and what it was drawn from. Never
-    draws; every read is recorded.
+    draws; every read is recorded, an auditor's before it is answered.
 
     Errors: INVALID_ARGUMENT, NOT_FOUND (never sealed here), ALREADY_EXISTS with reason RAFFLE_SEALED
     (sealed with another claim), FAILED_PRECONDITION (reasons WRONG_NODE, SECRETS_DESTROYED),
@@ -165,7 +165,7 @@ class RaffleServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_raffle_service_pb2.GetRaffleResponse, _abc.Awaitable[_raffle_service_pb2.GetRaffleResponse]]:
         """GetRaffle tells how a raffle stands, and on request its entries and what it was drawn from. Never
-        draws; every read is recorded.
+        draws; every read is recorded, an auditor's before it is answered.
 
         Errors: INVALID_ARGUMENT, NOT_FOUND (never sealed here), ALREADY_EXISTS with reason RAFFLE_SEALED
         (sealed with another claim), FAILED_PRECONDITION (reasons WRONG_NODE, SECRETS_DESTROYED),

@@ -95,10 +95,10 @@ class ShuffleServiceServicer:
 
     def GetShuffle(self, request, context):
         """GetShuffle returns a stored deck and never draws. It needs the claim, or the audit role; every
-        read is recorded.
+        read is recorded, an auditor's before it is answered.
 
         Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
-        FAILED_PRECONDITION (as for Shuffle).
+        FAILED_PRECONDITION (as for Shuffle), UNAVAILABLE (an auditor's read could not be recorded).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -56,10 +56,10 @@ class ShuffleServiceStub:
     """
     GetShuffle: _grpc.UnaryUnaryMultiCallable[_shuffle_service_pb2.GetShuffleRequest, _shuffle_service_pb2.GetShuffleResponse]
     """GetShuffle returns a stored deck and never draws. It needs the claim, or the audit role; every
-    read is recorded.
+    read is recorded, an auditor's before it is answered.
 
     Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
-    FAILED_PRECONDITION (as for Shuffle).
+    FAILED_PRECONDITION (as for Shuffle), UNAVAILABLE (an auditor's read could not be recorded).
     """
     BatchShuffle: _grpc.UnaryUnaryMultiCallable[_shuffle_service_pb2.BatchShuffleRequest, _shuffle_service_pb2.BatchShuffleResponse]
     """BatchShuffle draws the decks of 1 to 1,000 hands, all of them or none, and records them as one.
@@ -117,10 +117,10 @@ class ShuffleServiceAsyncStub(ShuffleServiceStub):
     """
     GetShuffle: _aio.UnaryUnaryMultiCallable[_shuffle_service_pb2.GetShuffleRequest, _shuffle_service_pb2.GetShuffleResponse]  # type: ignore[assignment]
     """GetShuffle returns a stored deck and never draws. It needs the claim, or the audit role; every
-    read is recorded.
+    read is recorded, an auditor's before it is answered.
 
     Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
-    FAILED_PRECONDITION (as for Shuffle).
+    FAILED_PRECONDITION (as for Shuffle), UNAVAILABLE (an auditor's read could not be recorded).
     """
     BatchShuffle: _aio.UnaryUnaryMultiCallable[_shuffle_service_pb2.BatchShuffleRequest, _shuffle_service_pb2.BatchShuffleResponse]  # type: ignore[assignment]
     """BatchShuffle draws the decks of 1 to 1,000 hands, all of them or none, and records them as one.
@@ -187,10 +187,10 @@ class ShuffleServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_shuffle_service_pb2.GetShuffleResponse, _abc.Awaitable[_shuffle_service_pb2.GetShuffleResponse]]:
         """GetShuffle returns a stored deck and never draws. It needs the claim, or the audit role; every
-        read is recorded.
+        read is recorded, an auditor's before it is answered.
 
         Errors: NOT_FOUND (never drawn here), ALREADY_EXISTS (drawn with another claim),
-        FAILED_PRECONDITION (as for Shuffle).
+        FAILED_PRECONDITION (as for Shuffle), UNAVAILABLE (an auditor's read could not be recorded).
         """
 
     @_abc_1.abstractmethod

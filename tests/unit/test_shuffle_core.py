@@ -13,6 +13,7 @@ from entropyd.errors import (
     EntropyHoldError,
     HandNotFoundError,
     HandSpentError,
+    LedgerUnavailableError,
     PermissionDeniedError,
     RequestError,
     WrongNodeError,
@@ -22,6 +23,7 @@ from entropyd.service.identity import Call, Identity, Role
 from entropyd.service.shuffle_core import ShuffleCore
 from entropyd.v1 import shuffle_service_pb2, types_pb2
 from tests.fakes.dealing import MINE, SECOND, THEIRS, Table
+from tests.fakes.ledger import FaultyLedger, MemoryLedger
 from tests.fakes.manual_time import START_NS, play
 
 MS = 10**6
@@ -265,6 +267,24 @@ def test_reading_takes_the_claim_or_the_audit_role_and_is_recorded():
     assert type(theirs) is HandSpentError
     subject = "room/hand-1"
     assert [(subject, "deal_all"), (subject, "audit"), (subject, "deal_all")] == desk.reads
+
+
+def test_an_auditor_is_shown_nothing_that_the_ledger_could_not_record():
+    """Who shows the claim is shown its own deck again, for a game goes on with it."""
+    ledger = FaultyLedger(MemoryLedger())
+    desk = Desk(ledger=ledger)
+
+    async def scenario():
+        await desk.shuffle()
+        ledger.fail_not_written = 1
+        with pytest.raises(LedgerUnavailableError):
+            await desk.get(AUDITOR, claim=b"")
+        assert [] == desk.reads
+        ledger.fail_not_written = 1
+        await desk.get()
+
+    play(desk.table.clock, scenario)
+    assert [("room/hand-1", "deal_all")] == desk.reads
 
 
 def test_an_auditor_who_shows_the_claim_is_recorded_as_an_auditor():
