@@ -108,7 +108,7 @@ class HandSweep:
         if self._stopped:
             return
         self._read_some()
-        now_ns = self._hands.now_ns()
+        now_ns = self._clock_ns()
         while self._queue and len(self._running) < MAX_AT_ONCE:
             due_ns, *texts = self._queue[0]
             if due_ns > now_ns:
@@ -156,7 +156,7 @@ class HandSweep:
         try:
             kept = await self._hands.advance(name, self._clock_ns() + PATIENCE_NS)
         except _LATER:
-            self._put(name, self._hands.now_ns() + RETRY_NS)
+            self._put(name, self._clock_ns() + RETRY_NS)
         except HandNotFoundError:
             self._due.pop(name, None)
         else:

@@ -19,8 +19,9 @@ from entropyd.errors import EntropydError, InternalError, PlaceDealtError
 from entropyd.hands.contributions import Contribution
 from entropyd.hands.hand import ENDED, Hand
 from entropyd.hands.judgement import Judged, judge
-from entropyd.hands.receipts import NS_A_MS, Sources
+from entropyd.hands.receipts import Sources
 from entropyd.ledger.subjects import StepOutcome, StepRecorded
+from entropyd.runtime.hand_clock import HandClock
 from entropyd.runtime.hand_opening import CHILDREN, HandOpening
 from entropyd.runtime.hand_steps import OpenAsk, next_step
 from entropyd.runtime.hand_store import HandStore
@@ -65,14 +66,14 @@ class Hands:
             limits: as configured.
             sources_of: returns what a receipt says of a provenance.
             clock_ns: monotonic clock.
-            wall_ns: wall clock, for deadlines.
+            wall_ns: wall clock, for deadlines; see `HandClock`.
         """
         self.limits = limits
         self.store = store
         self._calls = calls
         self._watch = watch
         self._log = log
-        self._wall_ns = wall_ns
+        self._clock = HandClock(clock_ns=clock_ns, wall_ns=wall_ns)
         self._turns = HandTurns(calls, clock_ns)
         self._tables = HandTables(store.live_at)
         self._opening = HandOpening(
@@ -85,11 +86,6 @@ class Hands:
             sources_of=sources_of,
             due=self._due,
         )
-
-    def now_ns(self) -> int:
-        """Return the wall clock in whole milliseconds: receipts say no less."""
-        now_ns = self._wall_ns()
-        return now_ns - now_ns % NS_A_MS
 
     def require_served(self, table: str) -> None:
         """Refuse a table of another node; WrongNodeError."""
@@ -121,7 +117,7 @@ class Hands:
         with self._calls.call():
             async with self._turns.at(name, answer_by_ns) as turn:
                 kept = await self._due(name, turn)
-                now_ns = self.now_ns()
+                now_ns = self._clock.now_ns(kept.hand)
                 hand, judged = kept.hand, []
                 for one in contributions:
                     judged.append(judge(hand, one, quoted, now_ns))
@@ -137,7 +133,7 @@ class Hands:
             EntropydError: as `contribute`.
         """
         kept = await self.advance(name, answer_by_ns)
-        kept.hand.require_window_over(self.now_ns())
+        kept.hand.require_window_over(self._clock.now_ns(kept.hand))
         return kept
 
     async def deal(
@@ -208,15 +204,17 @@ class Hands:
 
     async def _due(self, name: HandName, turn: Turn) -> KeptHand:
         kept = self.store.get(name.tenant, name.table, name.hand)
-        after = kept.hand.expire(self.now_ns(), self.expires_ns(kept.hand))
+        now_ns = self._clock.now_ns(kept.hand)
+        after = kept.hand.expire(now_ns, self.expires_ns(kept.hand))
         return await self._step(turn, kept, after, after.state)
 
     def due_ns(self, hand: Hand) -> int | None:
-        """Return when something happens to a hand by itself, wall clock; None for never."""
-        return hand.due_ns(self.expires_ns(hand))
+        """Return when something happens to a hand by itself, monotonic clock; None for never."""
+        due_ns = hand.due_ns(self.expires_ns(hand))
+        return None if due_ns is None else self._clock.monotonic_ns(hand, due_ns)
 
     def expires_ns(self, hand: Hand) -> int:
-        """Return when a hand expires unless it has ended, wall clock."""
+        """Return when a hand expires unless it has ended, by its own time."""
         return hand.opened.opened_at_ns + self.limits.expire_after_ns
 
     # --- one step --------------------------------------------------------------------
@@ -228,7 +226,7 @@ class Hands:
             return kept
         opened = before.opened
         children = CHILDREN if opened.rules.parent else 0
-        draft = next_step(kept, after, step, self._log, self.now_ns())
+        draft = next_step(kept, after, step, self._log, self._clock.stamp_ns())
         self._tables.begin_step(before, after, self.limits.dealing + children)
         try:
             # Wherever its table is dealt now: what was opened here is recorded nowhere else.
@@ -256,3 +254,4 @@ class Hands:
             self._watch.went_on(after, step)
             if after.state in ENDED:
                 self.store.forget(after)
+                self._clock.forget(after)

@@ -17,7 +17,7 @@ from typing import Any
 from entropyd.runtime.hand_tables import HandLimits
 from tests.campaigns.hand_model import LIMITS
 from tests.fakes.dealing import SECOND, Table
-from tests.fakes.hand_desk import HOUR, LOG, HandDesk
+from tests.fakes.hand_desk import HOUR, LOG, MS, HandDesk
 from tests.fakes.ledger import FaultyLedger, MemoryDisk, MemoryLedger, copied
 
 # Seeds of 96 samples: what one life opens before it is frozen again takes two at most.
@@ -138,7 +138,8 @@ class Life:
 
     @property
     def wall_ns(self) -> int:
-        return self.desk.hands.now_ns()
+        wall_ns: int = self.desk.table.clock.wall_ns()
+        return wall_ns - wall_ns % MS
 
     @property
     def failing(self) -> bool:

@@ -18,10 +18,16 @@ WALL_START_NS = 1_700_000_000 * 10**9
 
 
 class ManualClock:
-    """A monotonic clock in nanoseconds, set forward by hand or by `ManualLoop`."""
+    """A monotonic clock in nanoseconds, set forward by hand or by `ManualLoop`.
+
+    Attributes:
+        now_ns: what it says.
+        set_by_ns: by how much somebody has set the wall clock since.
+    """
 
     def __init__(self) -> None:
         self.now_ns = START_NS
+        self.set_by_ns = 0
 
     def __call__(self) -> int:
         return self.now_ns
@@ -32,7 +38,7 @@ class ManualClock:
 
     def wall_ns(self) -> int:
         """A wall clock that goes with it."""
-        return WALL_START_NS + self.now_ns
+        return WALL_START_NS + self.now_ns + self.set_by_ns
 
 
 class _Selector(selectors.DefaultSelector):
