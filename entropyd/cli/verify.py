@@ -1,9 +1,10 @@
 """`entropyctl verify`: proof files, checked here, without a daemon and without a network.
 
-Exit codes: 0 everything follows, 1 something does not, 2 wrong usage.
+Exit codes: 0 everything follows, 1 something does not or cannot be read, 2 wrong usage.
 """
 
 import json
+import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,10 +14,15 @@ from typing import Annotated
 import typer
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from entropyd.errors import KeyInvalidError, ProofError, ProofMismatchError
+from entropyd.errors import (
+    KeyInvalidError,
+    ProofError,
+    ProofMalformedError,
+    ProofMismatchError,
+)
 from entropyd.log.keys import VerifierKey
 from entropyd.verify import Report, check_proof
 from entropyd.verify.document import MAX_BYTES
@@ -66,16 +72,20 @@ def verify(
     """Compute draws, matches, raffles, rounds, hands and ranges of a log again, offline.
 
     A file of a hand or a log that names its own keys is looked at with these, and nobody vouches
-    for them, unless keys are given. A receipt or a note to a seat, as it is, takes a key.
+    for them, unless keys are given. A receipt, a note to a seat or a checkpoint, as it is, takes
+    a key.
 
-    Of a directory, files with other names are not looked at, and it is said which.
+    Of a directory, what has other names is not looked at, and it is said what; nor are directories
+    within it.
 
     Ends with 0 if everything follows, and with 1 if something does not.
     """
     keys = _keys(key or ())
-    findings = [_check(file, keys) for file in _files(path)]
+    check = _check_listed if path.is_dir() else _check
+    findings = [check(file, keys) for file in _files(path)]
     if as_json:
-        print(json.dumps(list(map(_as_dict, findings)), indent=2, ensure_ascii=False))
+        # In ASCII: a name of a file need not be text.
+        print(json.dumps(list(map(_as_dict, findings)), indent=2))
     elif not quiet:
         _show(findings, table=path.is_dir())
         _tell_others(path)
@@ -86,7 +96,7 @@ def verify(
 def _files(path: Path) -> Sequence[Path]:
     if not path.is_dir():
         return [path]
-    files = [file for file in _inside(path) if file.suffix in SUFFIXES]
+    files = [entry for entry in _inside(path) if _is_listed(entry)]
     if not files:
         # Nothing checked must not look like all checked.
         raise typer.BadParameter(f"{path} holds no file {_patterns()}")
@@ -94,7 +104,23 @@ def _files(path: Path) -> Sequence[Path]:
 
 
 def _inside(directory: Path) -> list[Path]:
-    return sorted(file for file in directory.iterdir() if file.is_file())
+    try:
+        return sorted(directory.iterdir())
+    except OSError as error:
+        raise _unreadable(directory, error) from error
+
+
+def _is_listed(entry: Path) -> bool:
+    """Return whether an entry of a directory is to be checked, if only to fail.
+
+    A link that leads nowhere is: whoever put it there meant a file.
+    """
+    if entry.suffix not in SUFFIXES:
+        return False
+    try:
+        return stat.S_ISREG(entry.stat().st_mode)
+    except OSError:
+        return True
 
 
 def _patterns() -> str:
@@ -102,13 +128,11 @@ def _patterns() -> str:
 
 
 def _tell_others(path: Path) -> None:
-    """Name the files of a directory that were left out, so that none seems to have been checked."""
-    others = (
-        [file for file in _inside(path) if file.suffix not in SUFFIXES] if path.is_dir() else []
-    )
+    """Name what of a directory was left out, so that none of it seems to have been checked."""
+    others = [entry for entry in _inside(path) if not _is_listed(entry)] if path.is_dir() else []
     if others:
-        names = ascii(", ".join(file.name for file in others))[1:-1]
-        print(f"entropyctl: not looked at, being no {_patterns()}: {names}", file=sys.stderr)
+        names = _printable(", ".join(entry.name for entry in others))
+        print(f"entropyctl: not looked at, being no file {_patterns()}: {names}", file=sys.stderr)
 
 
 def _keys(texts: Sequence[str]) -> Sequence[VerifierKey]:
@@ -125,6 +149,14 @@ def _check(file: Path, keys: Sequence[VerifierKey]) -> Finding:
         return Finding(str(file), None, error)
 
 
+def _check_listed(file: Path, keys: Sequence[VerifierKey]) -> Finding:
+    """Check a file of a directory. One that cannot be read keeps none of the others unread."""
+    try:
+        return _check(file, keys)
+    except typer.BadParameter as error:
+        return Finding(str(file), None, ProofMalformedError(error.message))
+
+
 def _read(file: Path) -> bytes:
     """Return a file, or as much of it as shows that it is too large."""
     if file == STANDARD_INPUT:
@@ -133,7 +165,11 @@ def _read(file: Path) -> bytes:
         with file.open("rb") as opened:
             return opened.read(MAX_BYTES + 1)
     except OSError as error:
-        raise typer.BadParameter(f"{file} cannot be read ({error.strerror})") from error
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> typer.BadParameter:
+    return typer.BadParameter(f"{_printable(str(path))} cannot be read ({error.strerror})")
 
 
 def _show(findings: Sequence[Finding], *, table: bool) -> None:
@@ -150,14 +186,26 @@ def _show(findings: Sequence[Finding], *, table: bool) -> None:
 
 def _lines(finding: Finding) -> list[Text]:
     if finding.report is None:
-        return [Text("does not verify", "bold red"), *map(Text, _why(finding.error))]
+        return [Text("does not verify", "bold red"), *map(_text, _why(finding.error))]
     report = finding.report
-    lines = [Text("verifies", "bold green"), Text(report.subject)]
+    lines = [Text("verifies", "bold green"), _text(report.subject)]
     if report.result:
-        lines.append(Text(f"result   {report.result}"))
-    lines += [Text(f"checked  {step}") for step in report.checked]
-    lines += [Text(f"cannot be checked: {limit}", "dim") for limit in report.not_checked]
+        lines.append(_text(f"result   {report.result}"))
+    lines += [_text(f"checked  {step}") for step in report.checked]
+    lines += [_text(f"cannot be checked: {limit}", "dim") for limit in report.not_checked]
     return lines
+
+
+def _text(told: str, style: str = "") -> Text:
+    return Text(_printable(told), style)
+
+
+def _printable(told: str) -> str:
+    """Return a line so that nothing in it moves a cursor or makes a line of its own.
+
+    Files and their names come from strangers.
+    """
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in told)
 
 
 def _why(error: ProofError | None) -> list[str]:
@@ -166,15 +214,17 @@ def _why(error: ProofError | None) -> list[str]:
 
 
 def _table(findings: Sequence[Finding]) -> Table:
-    table = Table("", "file", "what", "result", box=box.SIMPLE_HEAD)
+    # A hash is folded, not cut: half of one can be compared with nothing.
+    columns = (Column(name, overflow="fold") for name in ("", "file", "what", "result"))
+    table = Table(*columns, box=box.SIMPLE_HEAD)
     for finding in findings:
-        file = Text(Path(finding.file).name)
+        file = _text(Path(finding.file).name)
         if finding.report is None:
-            why = Text("; ".join(_why(finding.error)))
+            why = _text("; ".join(_why(finding.error)))
             table.add_row(Text("FALSE", "bold red"), file, why, "")
         else:
             report = finding.report
-            table.add_row(Text("ok", "green"), file, Text(report.subject), Text(report.result))
+            table.add_row(Text("ok", "green"), file, _text(report.subject), _text(report.result))
     return table
 
 

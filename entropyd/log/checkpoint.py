@@ -22,6 +22,7 @@ from entropyd.log.keys import (
     SigningKey,
     VerifierKey,
     canonical_base64,
+    shown,
 )
 from entropyd.log.merkle import EMPTY_ROOT, HASH_BYTES, MAX_SIZE
 from entropyd.log.signed_note import Signature, SignedNote
@@ -150,7 +151,8 @@ def open_checkpoint(
     for key in signed_by:
         if key.name != checkpoint.origin:
             raise CheckpointInvalidError(
-                f"of the log {checkpoint.origin}, signed by the key of {key.name}", line=1
+                f"of the log {shown(checkpoint.origin)}, signed by the key of {shown(key.name)}",
+                line=1,
             )
     cosignatures = tuple(
         _check_cosignature(opened.text, key, signature)

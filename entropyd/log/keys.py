@@ -26,6 +26,9 @@ SEED_BYTES = 32
 SIGNATURE_BYTES = 64
 KEY_ID_BYTES = 4
 
+# An origin of 128 characters and `/receipts`, and no novel.
+_SHOWN_AT_MOST = 160
+
 _VERIFIER_KEY = re.compile(r"([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)")
 
 
@@ -59,7 +62,7 @@ class VerifierKey:
             raise KeyInvalidError("a key name is empty, or has white space, `+` or no UTF-8")
         if len(self.public_key) != PUBLIC_KEY_BYTES:
             raise KeyInvalidError(
-                f"key {self.name}: {len(self.public_key)} bytes; expected {PUBLIC_KEY_BYTES}"
+                f"key {shown(self.name)}: {len(self.public_key)} bytes; expected {PUBLIC_KEY_BYTES}"
             )
 
     @property
@@ -86,15 +89,17 @@ class VerifierKey:
             raise KeyInvalidError("a verifier key is name+id+base64, the id 8 digits of hex")
         name, key_id, tagged = match[1], match[2], canonical_base64(match[3])
         if tagged is None:
-            raise KeyInvalidError(f"key {name}: its base64 is not canonical")
+            raise KeyInvalidError(f"key {shown(name)}: its base64 is not canonical")
         try:
             key = cls(name, tagged[1:], KeyType(tagged[0]))
         except ValueError:
             raise KeyInvalidError(
-                f"key {name} has type {tagged[0]}; expected 1 (Ed25519) or 4 (cosignature)"
+                f"key {shown(name)} has type {tagged[0]}; expected 1 (Ed25519) or 4 (cosignature)"
             ) from None
         if key.key_id.hex() != key_id:
-            raise KeyInvalidError(f"key {name}: id {key_id} is not that of this name and key")
+            raise KeyInvalidError(
+                f"key {shown(name)}: id {key_id} is not that of this name and key"
+            )
         return key
 
     def check(self, signature: bytes, message: bytes) -> None:
@@ -151,6 +156,11 @@ def is_key_name(name: str) -> bool:
     return bool(name) and not any(
         character == "+" or character.isspace() or character < " " for character in name
     )
+
+
+def shown(name: str) -> str:
+    """Return a stranger's name for a message: it moves no cursor and fills no screen."""
+    return ascii(name[:_SHOWN_AT_MOST])[1:-1]
 
 
 def canonical_base64(text: str) -> bytes | None:

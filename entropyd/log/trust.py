@@ -81,8 +81,7 @@ class TrustedLog:
             SignatureInvalidError: a trusted key is named and did not sign.
         """
         opened = SignedNote.decode(note)
-        known = [era.key for era in self.receipt_keys]
-        signed_by = opened.verify(known + [key for key in _next_key(opened) if key not in known])
+        signed_by = opened.verify(self._known_receipt_keys(_next_key(opened)))
         receipt = Receipt.decode(opened.text)
         self._check_origin(receipt.log)
         _expect_signers(signed_by, self._signers_of(receipt), f"entry {receipt.index}")
@@ -98,7 +97,7 @@ class TrustedLog:
             SignatureInvalidError: as `open_receipt`.
         """
         opened = SignedNote.decode(note)
-        opened.verify([era.key for era in self.receipt_keys])
+        opened.verify(self._known_receipt_keys())
         told = SeatNote.decode(opened.text)
         self._check_origin(told.log)
         return told
@@ -139,6 +138,10 @@ class TrustedLog:
         if of_checkpoints:
             return type(self)(self.origin, later, self.receipt_keys)
         return type(self)(self.origin, self.checkpoint_keys, later)
+
+    def _known_receipt_keys(self, more: Sequence[VerifierKey] = ()) -> list[VerifierKey]:
+        """Return each once, also one that came into force again after another."""
+        return list(dict.fromkeys([*(era.key for era in self.receipt_keys), *more]))
 
     def _signers_of(self, receipt: Receipt) -> set[VerifierKey]:
         """Return who must have signed: the key in force, and the one that follows it here."""

@@ -58,11 +58,15 @@ def parse_document(data: bytes) -> Mapping[str, object]:
 
 def _text(data: bytes) -> str:
     if len(data) > MAX_BYTES:
-        raise ProofMalformedError(f"has {len(data)} bytes; expected at most {MAX_BYTES}")
+        # Whoever reads files reads no further than to see this.
+        raise ProofMalformedError(f"has more than {MAX_BYTES} bytes; no file of a proof has")
     try:
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ProofMalformedError(f"is not UTF-8: byte {error.start}") from error
+    if not text.strip():
+        raise ProofMalformedError("is empty")
+    return text
 
 
 def _check_depth(text: str) -> None:

@@ -174,6 +174,8 @@ def _check_counts(
             "has other contributions or another R than the roll",
             "contributions were changed after the roll was closed",
         )
+    if name == "close" and later.delivery is not None:
+        _mismatch(part, "is that of a Shuffle, which is the only receipt of its hand")
     if name == "close" and "seal" not in before:
         _mismatch(part, "is of a hand without a seal", "the seal receipt was left out")
     if name == "void" and "close" in before:

@@ -17,7 +17,7 @@ from entropyd.verify.hand_notes import check_inclusion, check_notes
 from entropyd.verify.hand_secrets import check_secrets
 from entropyd.verify.hand_steps import FixedHand, fix_hand
 from entropyd.verify.keyring import NOT_TRUSTED, KeyRing
-from entropyd.verify.report import SEED_ORIGIN, Kind, Report
+from entropyd.verify.report import ONE_AUDIENCE, SEED_ORIGIN, Kind, Report
 
 # As many as fit a line of a terminal.
 _TOLD_AT_MOST = 12
@@ -135,7 +135,7 @@ def _not_checked(
     if missing:
         yield f"that {', '.join(missing)} are in the log: the file has no inclusion of them"
     if seen is None or not seen.cosignatures:
-        yield "that everybody is shown the same log: signed by the operator only"
+        yield ONE_AUDIENCE
     if not hand.sealed:
         yield "the cut and every card: there is no seal in this file"
     if hand.end is None:

@@ -18,7 +18,7 @@ from entropyd.log.trust import TrustedLog
 from entropyd.verify.fields import Fields
 from entropyd.verify.keyring import NOT_TRUSTED, KeyRing, located, read_keys
 from entropyd.verify.log_story import Story
-from entropyd.verify.report import Kind, Report
+from entropyd.verify.report import ONE_AUDIENCE, Kind, Report
 
 _FORKED = "the log was forked, or an entry was changed, left out or added"
 
@@ -213,7 +213,7 @@ def _not_checked(
     if not ring.trusted:
         yield NOT_TRUSTED
     if not seen.cosignatures:
-        yield "that everybody is shown the same log: signed by the operator only"
+        yield ONE_AUDIENCE
     if presented.first:
         yield f"entries before {presented.first}: numbers of tables are compared from there on"
     if hands_before:

@@ -34,7 +34,8 @@ def check_proof(data: bytes, keys: Sequence[VerifierKey] = ()) -> Report:
     Args:
         data: the whole file, from a stranger.
         keys: of logs and witnesses that the caller trusts, for files with signatures. Without any,
-            a file's own keys are used, which the report says; a note without a file is refused.
+            a file's own keys are used, which the report says; a note without a file is refused. A
+            key that is given twice is given once.
 
     Returns:
         What was checked, and what no check of a file can show.
@@ -44,12 +45,13 @@ def check_proof(data: bytes, keys: Sequence[VerifierKey] = ()) -> Report:
         ProofMismatchError: something does not follow; names the field, the difference, and the
             usual cause where one explains it.
     """
+    given = tuple(dict.fromkeys(keys))
     if is_note(data):
-        return check_note(data, keys)
+        return check_note(data, given)
     fields = Fields(parse_document(data))
     kind = fields.text("entropyd")
     if kind in _SIGNED:
-        return _SIGNED[Kind(kind)](fields, keys)
+        return _SIGNED[Kind(kind)](fields, given)
     if kind not in _CHECKS:
         known = ", ".join([*_CHECKS, *_SIGNED])
         fields.refuse("entropyd", f"is {kind[:40]!a}; expected one of {known}")

@@ -29,11 +29,15 @@ COMPUTATIONAL = (
     "that every outcome can come up: one seed of 256 bits cannot reach all orders of six decks,"
     " so a round is unpredictable, not one of all orders alike"
 )
+ONE_AUDIENCE = "that everybody is shown the same log: signed by the operator only"
 ONE_SEED = "that every result can come up: rules say seeds=computational, one seed for all of it"
 
 
 class Kind(StrEnum):
-    """What a file is to prove: its member `entropyd`, or of a signed note the first line."""
+    """What a file is to prove: its member `entropyd`, or of a signed note its first line.
+
+    The first line of a checkpoint is the name of its log.
+    """
 
     DRAW = "draw/v1"
     MATCH = "match/v1"
@@ -43,6 +47,7 @@ class Kind(StrEnum):
     LOG = "log/v1"
     RECEIPT = "entropyd-receipt: v1"
     SEAT_NOTE = "entropyd-note: v1"
+    CHECKPOINT = "checkpoint"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Yields (reason, label of the hand, part, whether the verifier has the keys, chan
 """
 
 import copy
+import re
 
 from tests.reference import hand_cases, log_cases, naive, naive_log
 from tests.reference.hand_cases import RECEIPTS, WITNESS, Log, Plan, Played, made
@@ -198,12 +199,36 @@ def of_receipts(hands, bases):
     yield small("more contributions than seats", "receipts.roll", to(more, "receipts", "roll"))
     yield small("sealed without a roll", "receipts.seal", gone("receipts", "roll"))
     yield small("closed without a seal", "receipts.close", gone("receipts", "seal"))
+    yield small(
+        "closed as a Shuffle",
+        "receipts.close",
+        to(as_shuffle(notes["close"], notes["open"]), "receipts", "close"),
+        to([], "cards"),
+        gone("recipients"),
+        gone("checkpoint"),
+        gone("inclusion"),
+    )
     void = resigned(notes["close"], event="void", index="999", reason=None)
     void = void.replace("time: ", "reason: misdeal\ntime: ", 1)
     void = resigned(void)
     yield small("closed and void", "receipts.void", to(void, "receipts", "void"))
     yield from receipts_of_other_rules(hands, bases)
     yield from of_keys(notes)
+
+
+def as_shuffle(close, opened):
+    """Return the close that a `Shuffle` of the same hand would have had."""
+    text = opened.partition("\n\n")[0] + "\n"
+    index = re.search("^index: .*\n", close, re.MULTILINE)[0]
+    n = re.search("^n: (.*)\n", text, re.MULTILINE)[1]
+    for line, put in (
+        ("index: .*\n", index),
+        ("event: .*\n", "event: close\n"),
+        ("A: .*\n", f"A: {naive_log.EMPTY}\n"),
+        ("deadline: .*\n", f"delivery: whole-deck\ndealt: {n}\n"),
+    ):
+        text = re.sub(f"^{line}", put, text, count=1, flags=re.MULTILINE)
+    return naive_log.sign_note(text.encode(), (RECEIPTS, seed(RECEIPTS))).decode()
 
 
 def receipts_of_other_rules(hands, bases):

@@ -83,6 +83,17 @@ def rotated(entries):
     ]
 
 
+def back_again():
+    """Return a log whose receipts are signed by a second key for two entries, then by the first."""
+    change = ("key", NEXT_RECEIPTS_KEY), ("previous", RECEIPTS_KEY)
+    back = ("key", RECEIPTS_KEY), ("previous", NEXT_RECEIPTS_KEY)
+    build = "build", ("version", "0.2.0")
+    old, new = seed(RECEIPTS), NEXT_RECEIPTS_SEED
+    signers = ((old, new), (new,), (new, old), (old,))
+    texts = written([("key", *change), build, ("key", *back), build])
+    return [receipts_note(text.encode(), *by) for text, by in zip(texts, signers, strict=True)]
+
+
 def log_files(log):
     """Yield label, file, keys that a verifier may be given."""
     entries, given = texts(log), [LOG_KEY, RECEIPTS_KEY]
@@ -97,6 +108,7 @@ def log_files(log):
     yield "one entry", log_file(entries[:5], 2, 1), given
     yield "two checkpoints", log_file(entries, 0, 0, older=16), given
     yield "both keys change", log_file(rotated(entries), signer=NEXT_LOG_SEED), given
+    yield "a key that comes into force again", log_file(back_again()), given
     later = [NEXT_LOG_KEY, NEXT_RECEIPTS_KEY]
     yield (
         "after both keys changed",

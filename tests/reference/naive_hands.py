@@ -263,6 +263,7 @@ def check_counts(name, found, fields, seats, steps):
         for line in ["contributions", "R"]:
             need("roll" not in steps or steps["roll"][line] == found[line], part, line)
     if name in {"close", "void"}:
+        need("delivery" not in found, part, "a Shuffle's")
         need("close" not in steps and (name == "void" or "seal" in steps), part)
 
 

@@ -73,7 +73,7 @@ def read_entry(entry, origin, index, keys):
         else:
             naive_log.need(values["key"] == keys.eras[of][-1][1], "key")
     if signed:
-        known = [key for _, key in keys.eras[name]]
+        known = list(dict.fromkeys(key for _, key in keys.eras[name]))
         naive_log.need(signers <= set(naive_log.open_note(entry, known)[1]), "signers")
     return values
 

@@ -108,6 +108,16 @@ def test_keys_change_twice_in_order():
         assert build(index) == log.open_receipt(signed(build(index), key))
 
 
+def test_a_key_may_come_into_force_again():
+    """It is known twice, and has not signed twice."""
+    log = GIVEN.follow(change(10, NEW, OLD))
+    log = log.follow(log.open_receipt(signed(change(20, OLD, NEW), NEW, OLD)))
+    for index, key in ((10, OLD), (20, NEW), (21, OLD)):
+        assert build(index) == log.open_receipt(signed(build(index), key))
+    log = log.follow(log.open_receipt(signed(change(30, NEW, OLD), OLD, NEW)))
+    assert build(31) == log.open_receipt(signed(build(31), NEW))
+
+
 @pytest.mark.parametrize(
     "entry",
     [change(20, NEWER, OLD), change(10, NEWER, NEW), change(5, NEWER, NEW), change(30, OLD, None)],

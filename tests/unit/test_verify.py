@@ -440,7 +440,8 @@ def test_every_game_has_both_profiles():
 # --- hostile files ------------------------------------------------------------------------------
 
 HOSTILE = {
-    "empty": (b"", "is not JSON"),
+    "empty": (b"", "is empty"),
+    "white space": (b" \r\n\t", "is empty"),
     "not UTF-8": (b'{"entropyd": "\xff"}', "is not UTF-8: byte 14"),
     "byte order mark": (b"\xef\xbb\xbf{}", "is not JSON"),
     "a list": (b"[]", "no object"),
@@ -460,7 +461,7 @@ HOSTILE = {
     "deep after a string": (b'{"a": "\\"]]]]]]", "b": [[[[[[]]]]]]}', "deeper than 5"),
     "cut": (b'{"a": "', "is not JSON"),
     "unterminated": (b'{"' + b'\\"' * 200_000, "is not JSON"),
-    "large": (b" " * ((32 << 20) + 1), "expected at most"),
+    "large": (b" " * ((32 << 20) + 1), "more than 33554432 bytes"),
     "half a surrogate": (b'{"entropyd": "\\ud800"}', "half of a surrogate pair"),
     "unknown kind": (b'{"entropyd": "draw/v2"}', "expected one of draw/v1"),
     "unknown name": (

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -93,14 +94,69 @@ def test_a_directory_has_hands_ranges_of_a_log_and_signed_notes(verify, tmp_path
 
 
 def test_files_of_a_directory_that_are_left_out_are_named(verify, tmp_path):
-    """None of them seems to have been checked, and their names move no cursor."""
+    """None of them seems to have been checked, and their names move no cursor.
+
+    Nor does a directory within it, whatever its name, or a pipe, at which a reader would wait.
+    """
     written(tmp_path / "a.json", DICE)
     (tmp_path / "read\x1bme.md").write_text("not a proof")
+    (tmp_path / "older.json").mkdir()
+    os.mkfifo(tmp_path / "pipe.json")
     code, out, err = verify(tmp_path)
     assert 0 == code
     assert out.endswith("1 of 1 verify\n")
-    expected = "entropyctl: not looked at, being no *.json, *.txt, *.note: read\\x1bme.md\n"
-    assert expected == err
+    expected = "entropyctl: not looked at, being no file *.json, *.txt, *.note: "
+    assert f"{expected}older.json, pipe.json, read\\x1bme.md\n" == err
+
+
+def test_a_file_of_a_directory_that_cannot_be_read_is_false_and_the_others_are_checked(
+    verify, tmp_path
+):
+    """A link that leads nowhere, and one that leads to itself: somebody meant a file."""
+    written(tmp_path / "a.json", DICE)
+    (tmp_path / "gone.json").symlink_to("nowhere.json")
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    (tmp_path / "same.json").symlink_to("a.json")
+    code, out, err = verify(tmp_path)
+    assert (1, "") == (code, err)
+    assert [
+        ["ok", "a.json"],
+        ["FALSE", "gone.json"],
+        ["FALSE", "loop.json"],
+        ["ok", "same.json"],
+    ] == [
+        row for line in out.splitlines() if len(row := line.split()[:2]) == 2 and "json" in row[1]
+    ]
+    assert "cannot be read (No such file or directory)" in " ".join(out.split())
+    code, out, _ = verify(tmp_path, "--json")
+    assert [True, False, False, True] == [found["verifies"] for found in json.loads(out)]
+    # Named alone it is wrong usage, as any other path that is none.
+    assert 2 == verify(tmp_path / "gone.json")[0]
+
+
+@pytest.mark.parametrize("name", ["b\x1b[2J\nok  c.json", "b\u202ec.json", "b\udcff.json"])
+def test_a_name_of_a_file_makes_no_line_and_moves_no_cursor(verify, tmp_path, name):
+    """Not even one that is no text: whoever sends a file chooses its name."""
+    written(tmp_path / "a.json", DICE)
+    written(tmp_path / name, FALSE)
+    code, out, _ = verify(tmp_path)
+    assert 1 == code
+    assert not {"\x1b", "\u202e", "\udcff"} & set(out)
+    rows = [line.split()[:2] for line in out.splitlines()]
+    assert ["ok", "c.json"] not in rows
+    code, out, _ = verify(tmp_path, "--json")
+    assert name == Path(json.loads(out.encode("utf-8"))[1]["file"]).name
+
+
+def test_a_hash_in_the_table_is_whole(verify, tmp_path):
+    """Half of one can be compared with nothing."""
+    hand = vector("hands", "small")
+    (tmp_path / "open.txt").write_text(hand["file"]["receipts"]["open"], "utf-8")
+    (tmp_path / "log.txt").write_text(hand["file"]["checkpoint"], "utf-8")
+    keys = [part for key in hand["trusted"] for part in ("--key", key)]
+    code, out, _ = verify(tmp_path, *keys)
+    assert 0 == code
+    assert "\u2026" not in out
 
 
 def test_json_has_every_finding(verify, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from entropyd.errors import ProofError, ProofMalformedError
 from entropyd.log.keys import VerifierKey
 from entropyd.verify import check_proof
+from tests.unit.test_verify_hands import HOSTILE
 from tests.web import hand_files, proofs
 from tests.web.hand_files import BASES, FILES, HANDS, LOGS, SMALL, keys_of, tampered
 from tests.web.proofs import changed
@@ -206,7 +207,7 @@ def test_checkpoints_of_the_vectors_say_what_they_say():
 
 
 def test_a_lone_note_is_taken_under_a_given_key_alone():
-    """A receipt, a note to a seat and a checkpoint; python takes the first two the same way."""
+    """A receipt, a note to a seat and a checkpoint; python takes them the same way."""
     keys = keys_of("small")
     notes = [SMALL["receipts"]["open"], SMALL["notes"][0], SMALL["checkpoint"]]
     found = came_of(
@@ -214,7 +215,8 @@ def test_a_lone_note_is_taken_under_a_given_key_alone():
     )
     assert ["match"] * 3 + ["refused"] * 3 == [page_says(came) for came in found]
     assert {"note.no_key"} == {came["refused"] for came in found[3:]}
-    assert ["match", "match"] == [python_says(note, keys)[0] for note in notes[:2]]
+    assert ["match"] * 3 == [python_says(note, keys)[0] for note in notes]
+    assert ["mismatch"] * 3 == [python_says(note)[0] for note in notes]
 
 
 def test_a_lone_note_that_was_changed_is_explained():
@@ -230,6 +232,15 @@ def test_a_lone_note_that_was_changed_is_explained():
     )
     assert ["mismatch", "mismatch", "refused"] == [page_says(came) for came in found]
     assert [["text_changed"], ["key_of_other_log"], ["note_end"]] == [c["causes"] for c in found]
+
+
+def test_what_python_calls_hostile_the_page_refuses_too():
+    """Each by name, and none by the end of a stack."""
+    texts = [data.decode("utf-8", "replace") for data in HOSTILE.values()]
+    found = came_of(*({"text": text, "keys": keys_of("small")} for text in texts))
+    assert set() == {
+        n for n, came in zip(HOSTILE, found, strict=True) if page_says(came) == "match"
+    }
 
 
 @pytest.mark.parametrize(

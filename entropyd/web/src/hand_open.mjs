@@ -106,9 +106,14 @@ function checkLater({ file, rules, receipts }, walk, says) {
   switch (says.event) {
     case 'roll': return walk.must(rules.mode === 'sealed' && said > 0, 'no_roll_here');
     case 'seal': return checkSeal(rules, roll, says, said, walk);
-    case 'close': return walk.must(seal !== undefined, 'close_unsealed');
+    case 'close': return checkClose(seal, says, walk);
     default: return walk.must(!('close' in receipts), 'void_closed');
   }
+}
+
+function checkClose(seal, says, walk) {
+  walk.must(!('delivery' in says), 'close_of_shuffle');
+  walk.must(seal !== undefined, 'close_unsealed');
 }
 
 function checkSeal({ mode }, roll, says, said, walk) {

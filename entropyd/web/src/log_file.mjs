@@ -77,8 +77,9 @@ class Eras {
     return this.#of.get(name).findLast(([entry]) => entry <= index || entry === -1n)[1];
   }
 
+  /** Each once, also one that came into force again after another. */
   known(name) {
-    return this.#of.get(name).map(([, key]) => key);
+    return [...new Map(this.#of.get(name).map(([, key]) => [key.text, key])).values()];
   }
 
   /** Puts a key in force; false where it replaces one that is not. */

@@ -14,7 +14,7 @@ const SEAT_NOTE_START = 'entropyd-note: ';
 /** Whether a text is a note; a checkpoint begins with any name, so its signature has to tell. */
 export const isNote = (text) =>
   text.startsWith(RECEIPT_START) || text.startsWith(SEAT_NOTE_START)
-  || (!text.trimStart().startsWith('{') && text.includes('\n\n\u2014 '));
+  || (!/^[ \t\n\r]*\{/.test(text) && text.includes('\n\n\u2014 '));
 
 export async function verifyNote(text, { given }) {
   const ring = new KeyRing([], given);

@@ -8,6 +8,7 @@ export const WHY_TEXTS = {
   'why.more_than_seats': ['It counts more contributions than there are seats.', 'Liczy więcej wkładów niż miejsc.', 'Внесків більше, ніж місць.'],
   'why.no_roll_here': ['There is a roll only of sealed contributions, and of one at least.', 'Lista jest tylko dla wkładów zapieczętowanych, co najmniej jednego.', 'Перелік буває лише для запечатаних внесків, щонайменше одного.'],
   'why.close_unsealed': ['The hand is closed without a seal.', 'Rozdanie zamknięto bez pieczęci.', 'Роздачу завершено без печаті.'],
+  'why.close_of_shuffle': ['It closes a hand that was dealt whole, which has no other receipt.', 'Zamyka rozdanie wydane w całości, które nie ma innego pokwitowania.', 'Завершує роздачу, видану цілою, яка не має іншої квитанції.'],
   'why.void_closed': ['A hand that was closed cannot be void.', 'Zamkniętego rozdania nie można unieważnić.', 'Завершену роздачу не можна анулювати.'],
   'why.seal_roll': ['There is a seal without its roll, or a roll that should not be there.', 'Jest pieczęć bez swojej listy albo lista, której być nie powinno.', 'Є печать без свого переліку або перелік, якого не має бути.'],
   'why.seal_roll_differs': ['The seal has other contributions than the roll.', 'Pieczęć ma inne wkłady niż lista.', 'У печаті інші внески, ніж у переліку.'],

@@ -152,7 +152,7 @@ class HandFile {
       must((roll !== undefined) === (this.mode === 'sealed' && m !== 0));
       must(roll === undefined || (roll.contributions === says.contributions && roll.R === says.R));
     }
-    if (name === 'close') must(seal !== undefined);
+    if (name === 'close') must(seal !== undefined && !('delivery' in says));
     if (name === 'void') must(close === undefined);
   }
 

@@ -408,7 +408,7 @@ export function openCheckpoint(note, keys, witnesses = []) {
 }
 
 const node = (left, right) => sha256(Buffer.of(1), left, right);
-const areHashes = (...hashes) => hashes.every((hash) => hash.length === 32);
+const areHashes = (hashes) => hashes.every((hash) => hash.length === 32);
 
 /** Calls `step(isRight, hash)` for the hashes of a proof from place f of l + 1 upwards. */
 function climb(f, l, hashes, step) {
@@ -424,7 +424,7 @@ function climb(f, l, hashes, step) {
 
 /** 20.4; indices and sizes are BigInts. */
 export function verifyInclusion(leaf, i, s, path, root) {
-  insist(i >= 0n && i < s && areHashes(leaf, root, ...path), 'proof', 'is of another form');
+  insist(i >= 0n && i < s && areHashes([leaf, root, ...path]), 'proof', 'is of another form');
   let h = leaf;
   climb(i, s - 1n, path, (right, p) => (h = right ? node(p, h) : node(h, p)));
   insist(h.equals(root), 'proof', 'leads elsewhere');
@@ -432,7 +432,7 @@ export function verifyInclusion(leaf, i, s, path, root) {
 
 /** 20.4 */
 export function verifyConsistency(o, s, oldRoot, root, proof) {
-  insist(o >= 1n && o <= s && areHashes(oldRoot, root, ...proof), 'proof', 'is of another form');
+  insist(o >= 1n && o <= s && areHashes([oldRoot, root, ...proof]), 'proof', 'is of another form');
   if (o === s) {
     insist(proof.length === 0 && oldRoot.equals(root), 'proof', 'joins two roots of one size');
     return;

@@ -73,8 +73,8 @@ function readEntry(entry, index, keys) {
     }
   }
   if (signed) {
-    const known = keys.eras.get(keys.receipts).map(([, key]) => key);
-    const by = openNote(entry, known).signers.map((key) => key.text);
+    const known = new Map(keys.eras.get(keys.receipts).map(([, key]) => [key.text, key]));
+    const by = openNote(entry, [...known.values()]).signers.map((key) => key.text);
     insist(signers.every((key) => by.includes(key.text)), 'entry', 'is not signed by who must');
   }
   return { says, text };

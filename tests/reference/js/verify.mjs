@@ -2,7 +2,8 @@
 
 import { Refused, insist } from './entropyd.mjs';
 import { checkHandFile } from './hands.mjs';
-import { openNote, parseKey, readNote, readReceipt, readSeatNote } from './log.mjs';
+import { readJson } from './json.mjs';
+import { openCheckpoint, openNote, parseKey, readNote, readReceipt, readSeatNote } from './log.mjs';
 import { checkLogFile } from './log_file.mjs';
 
 const CHECKS = { 'hand/v1': checkHandFile, 'log/v1': checkLogFile };
@@ -13,7 +14,11 @@ export function verifyBytes(bytes, trusted = [], witnesses = []) {
     if (bytes.subarray(0, start.length).toString('latin1') === start) return verifyNote(bytes, read, trusted);
   }
   insist(bytes.length <= 32 * 2 ** 20, 'file', 'is larger than 32 MiB');
-  const file = parse(bytes);
+  const text = textOf(bytes);
+  if (!/^[ \t\n\r]*\{/.test(text) && text.includes('\n\n\u2014 ')) {
+    return verifyCheckpoint(bytes, trusted.map(parseKey), witnesses.map(parseKey));
+  }
+  const file = readJson(text);
   insist(Object.hasOwn(CHECKS, file?.entropyd ?? ''), 'file', 'is of no kind that is known here');
   return CHECKS[file.entropyd](file, trusted, witnesses);
 }
@@ -24,9 +29,15 @@ function verifyNote(bytes, read, trusted) {
   return openNote(bytes, keys);
 }
 
-function parse(bytes) {
+function verifyCheckpoint(bytes, trusted, witnesses) {
+  const [origin] = readNote(bytes).text.toString().split('\n');
+  const keys = trusted.filter(({ name, type }) => name === origin && type === 1);
+  return openCheckpoint(bytes, keys, witnesses);
+}
+
+function textOf(bytes) {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     throw new Refused('file', String(error));
   }
