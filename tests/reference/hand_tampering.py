@@ -219,8 +219,8 @@ def of_receipts(hands, bases):
 def as_shuffle(close, opened):
     """Return the close that a `Shuffle` of the same hand would have had."""
     text = opened.partition("\n\n")[0] + "\n"
-    index = re.search("^index: .*\n", close, re.MULTILINE)[0]
-    n = re.search("^n: (.*)\n", text, re.MULTILINE)[1]
+    [index] = re.findall("^index: .*\n", close, re.MULTILINE)
+    [n] = re.findall("^n: (.*)\n", text, re.MULTILINE)
     for line, put in (
         ("index: .*\n", index),
         ("event: .*\n", "event: close\n"),
