@@ -175,6 +175,29 @@ def _may_lock_all(machine: Machine) -> bool:
     return bool(may_raise) or line.split()[4] == "unlimited"
 
 
+# --- the operator's commands ---------------------------------------------------
+
+
+def test_commands_of_the_daemon_have_its_user_and_its_keys(installed: Installed):
+    """A backup beside it, a restore and a check without it; it opens what they leave."""
+    machine = installed.machine
+    machine.run("install", "-d", "-o", "entropyd", "-g", "entropyd", "-m", "700", "/var/backup")
+    installed.start_dealing()
+    with installed.wire() as wire:
+        drawn = wire.draw("t-run", "before")
+    machine.run("entropyd-run", "ledger", "backup", "/var/backup/one")
+    held = machine.attempt("entropyd-run", "ledger", "check")
+    assert (75, True) == (held.returncode, "is held by pid" in held.stderr)
+    machine.run("systemctl", "stop", UNIT)
+    machine.run("rm", "-rf", "/var/lib/entropyd/ledger.sqlite3")
+    machine.run("entropyd-run", "ledger", "restore", "/var/backup/one")
+    assert "1 hand(s)" in machine.run("entropyd-run", "ledger", "check")
+    machine.run("entropyd-run", "alarms")
+    installed.start_dealing()
+    with installed.wire() as wire:
+        assert drawn == wire.replay("t-run", "before")
+
+
 # --- death and return ---------------------------------------------------------
 
 
