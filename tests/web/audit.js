@@ -13,7 +13,8 @@
   }
   for (const name of ['aria-describedby', 'aria-labelledby', 'for']) {
     for (const e of document.querySelectorAll(`[${name}]`)) {
-      if (!document.getElementById(e.getAttribute(name))) complaints.push(`${name} of ${label(e)}`);
+      const named = e.getAttribute(name).split(' ').map((id) => document.getElementById(id));
+      if (named.includes(null)) complaints.push(`${name} of ${label(e)}`);
     }
   }
   const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);

@@ -20,6 +20,7 @@ PAGE_URL = (ROOT / "entropyd" / "web" / "verify.html").as_uri()
 
 CHROMIUM = "/usr/bin/chromium"
 PATIENCE_S = 60.0
+BUBBLES = "bubbles: true, cancelable: true"
 
 
 def modules() -> Path:
@@ -77,9 +78,14 @@ class Browser:
         width: int = 900,
         height: int = 800,
         dark: bool = False,
+        script: bool = True,
+        broken: str = "",
     ) -> "Page":
-        """Open a page in a profile of its own."""
-        number = self.do("open", url=url, locale=language, width=width, height=height, dark=dark)
+        """Open a page in a profile of its own; `broken` is run before the page's script."""
+        number = self.do(
+            "open", url=url, locale=language, width=width, height=height, dark=dark,
+            script=script, broken=broken,
+        )  # fmt: skip
         return Page(self, number)
 
     def close(self) -> None:
@@ -110,6 +116,23 @@ class Page:
         # A large text is set, not typed: typing is not what is tested.
         self.evaluate(f"document.querySelector('#text').value = {json.dumps(text)}")
         self.do("click", selector="#file-form button")
+        return self.verdict()
+
+    def paste(self, text: str) -> str:
+        """Paste an expression's text into the field for texts; return the class of the verdict."""
+        event = f"new ClipboardEvent('paste', {{ clipboardData: d, {BUBBLES} }})"
+        return self._give("#text", event, f"d.setData('text/plain', {text})")
+
+    def drop(self, adds: str) -> str:
+        """Drop what a statement adds to `d` beside the fields; return the class of the verdict."""
+        event = f"new DragEvent('drop', {{ dataTransfer: d, {BUBBLES} }})"
+        return self._give("footer", event, adds)
+
+    def _give(self, selector: str, event: str, adds: str) -> str:
+        self.evaluate(
+            f"(() => {{ const d = new DataTransfer(); {adds};"
+            f" document.querySelector('{selector}').dispatchEvent({event}); }})()"
+        )
         return self.verdict()
 
     def check_round(self, **fields: str) -> str:

@@ -31,9 +31,10 @@ function watched(page) {
 }
 
 const DO = {
-  async open({ url, locale, width, height, dark }) {
+  async open({ url, locale, width, height, dark, script, broken }) {
     const context = await browser.newContext({
       locale, viewport: { width, height }, colorScheme: dark ? 'dark' : 'light',
+      javaScriptEnabled: script,
     });
     const page = await context.newPage();
     const seen = watched(page);
@@ -42,6 +43,7 @@ const DO = {
       document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
         globalThis.violations.push(`${violatedDirective} ${blockedURI}`));
     });
+    await page.addInitScript(broken);
     await page.goto(url);
     pages.push({ page, seen });
     return pages.length - 1;
@@ -53,6 +55,7 @@ const DO = {
   press: ({ page, key }) => pages[page].page.keyboard.press(key),
   type: ({ page, text }) => pages[page].page.keyboard.type(text),
   choose: ({ page, selector, files }) => pages[page].page.setInputFiles(selector, files),
+  media: ({ page, media }) => pages[page].page.emulateMedia({ media }),
   seen: ({ page }) => pages[page].seen,
   close: ({ page }) => pages[page].page.context().close(),
 };

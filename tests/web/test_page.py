@@ -185,27 +185,87 @@ def test_a_file_is_chosen_twice(opened, tmp_path):
     page.wait("document.querySelector('#verdict.mismatch')")
 
 
+def text_file(text, name="a.json"):
+    """Return the expression of a file that is dropped."""
+    return f"d.items.add(new File([{json.dumps(text)}], {json.dumps(name)}))"
+
+
+PICTURE = "d.items.add(new File([new Uint8Array([255, 216, 255])], 'cards.jpg'))"
+FOLDER = (
+    "d.items.add(new File([], 'hands')); File.prototype.arrayBuffer ="
+    " () => Promise.reject(new DOMException('a folder', 'NotFoundError'))"
+)
+
+
 def test_a_file_is_dropped(opened):
-    """Anywhere on the page; two at once are refused, and bytes that are no text."""
+    """Anywhere on the page; thirty at once are refused, a picture and a folder, all in words."""
     page = opened()
-    for parts, verdict in (
-        ([json.dumps(FILES["raffle"])], "match"),
-        (["{}", "{}"], "refused"),
-        (["\\xff"], "refused"),
+    for adds, verdict, said in (
+        (text_file(json.dumps(FILES["raffle"])), "match", "A raffle."),
+        (";".join([text_file("{}")] * 30), "refused", "Only one file"),
+        (text_file('{"name": "other"}', "package.json"), "refused", "does not say that it is a"),
+        (PICTURE, "refused", "no picture, archive or office document"),
+        (FOLDER, "refused", "it is a folder"),
     ):
-        files = [
-            "new File([new Uint8Array([255, 254])], 'a')"
-            if part == "\\xff"
-            else f"new File([{json.dumps(part)}], 'a.json')"
-            for part in parts
-        ]
-        adds = "".join(f"d.items.add({file});" for file in files)
-        page.evaluate(
-            f"(() => {{ const d = new DataTransfer(); {adds} document.querySelector('footer')"
-            ".dispatchEvent(new DragEvent('drop',"
-            " { dataTransfer: d, bubbles: true, cancelable: true })); })()"
-        )
+        assert verdict == page.drop(adds)
+        assert said in page.text("#verdict")
+
+
+def test_text_is_dropped(opened):
+    """Beside the fields it is checked: a browser would otherwise leave the page for it."""
+    page = opened()
+    text = json.dumps(FILES["raffle"])
+    assert "match" == page.drop(f"d.setData('text/plain', {json.dumps(text)})")
+    assert text == page.evaluate("document.querySelector('#text').value")
+
+
+def test_what_was_given_is_checked_again_with_what_is_added(opened):
+    """A file, then the hash that was kept; the result says which file, until a text is given."""
+    page = opened()
+    assert "match" == page.drop(text_file(json.dumps(FILES["dice"]), "evening.json"))
+    for selector in ("#subject", "#given"):
+        assert "evening.json" in page.text(selector)
+    for kept, verdict in ((FILES["dice"]["commitment"], "match"), ("11" * 32, "mismatch")):
+        page.do("fill", selector="#kept", text=kept)
+        page.do("click", selector="#file-form button")
         assert verdict == page.verdict()
+        assert "evening.json" == page.text("#subject")
+    page.do("select", selector="#language", value="pl")
+    assert "evening.json: wybrano" in page.text("#given")
+    assert "match" == page.check_text(json.dumps(FILES["raffle"]))
+    assert ["", ""] == [page.text("#subject"), page.text("#given")]
+
+
+def test_a_file_that_is_refused_is_not_checked_in_place_of_the_one_before(opened):
+    page = opened()
+    assert "match" == page.drop(text_file(json.dumps(FILES["dice"])))
+    assert "refused" == page.drop(PICTURE)
+    page.do("click", selector="#file-form button")
+    assert "refused" == page.verdict()
+    assert "nothing to check" in page.text("#verdict")
+
+
+def test_fifty_megabytes_are_pasted(opened):
+    """They go past the field, which would hold the browser up for a minute, and are refused."""
+    page = opened()
+    begin = time.monotonic()
+    assert "refused" == page.paste("'x'.repeat(50e6)")
+    assert "32 MiB at most" in page.text("#verdict")
+    assert "47 MiB" in page.text("#given")
+    assert time.monotonic() - begin < 10
+    assert "match" == page.paste(json.dumps(json.dumps(FILES["raffle"]) + " " * 2**20))
+
+
+def test_the_page_stays_alive_while_a_long_text_is_read(opened):
+    """2.5 million tokens: other work of the page has its turn between them."""
+    page = opened()
+    page.evaluate(
+        "(() => { globalThis.turns = 0; const turn = () => { turns += 1; setTimeout(turn); };"
+        " turn(); const reset = () => { turns = 0; };"
+        " document.addEventListener('paste', reset); })()"
+    )
+    assert "refused" == page.paste("'{\"entropyd\":\"x\",\"rules\":[' + '1,'.repeat(12e5) + '1]}'")
+    assert page.evaluate("turns") > 3
 
 
 def test_with_the_keyboard_alone(opened):
@@ -216,14 +276,14 @@ def test_with_the_keyboard_alone(opened):
     assert "skip" == page.evaluate(focused)
     assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
     order = []
-    for _ in range(3):
-        page.do("press", key="Tab")
-        order.append(page.evaluate(focused))
-    page.do("press", key="Enter")  # unfolds what is for hands and logs
     for _ in range(5):
         page.do("press", key="Tab")
         order.append(page.evaluate(focused))
-    fields = ["language", "kept", "SUMMARY", "keys", "own", "file", "text", "BUTTON"]
+    page.do("press", key="Enter")  # unfolds what is for hands and logs
+    for _ in range(3):
+        page.do("press", key="Tab")
+        order.append(page.evaluate(focused))
+    fields = ["language", "file", "text", "kept", "SUMMARY", "keys", "own", "BUTTON"]
     assert fields == order
     page.do("press", key="Tab")
     page.do("press", key="Enter")
@@ -285,9 +345,42 @@ def test_without_cryptography_it_says_so_and_checks_nothing(opened):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = opened(f"http://not-local.example:{server.server_port}/")
     assert "save this page and open the saved file" in page.text("#no-crypto")
+    assert "iPad does not run saved pages" in page.text("#no-crypto")
     assert "refused" == page.check_text(json.dumps(FILES["raffle"]))
     server.shutdown()
     server.server_close()
+
+
+def shown(page):
+    """Return the ids of what is there to be seen, of those that say whether the page runs."""
+    ids = ["no-script", "not-started", "file-form", "language", "result"]
+    return [name for name in ids if page.evaluate(SEEN.format(name))]
+
+
+SEEN = (
+    "(e => e !== null && e.checkVisibility({{ visibilityProperty: true }}))"
+    "(document.getElementById('{}'))"
+)
+
+
+def test_without_javascript_it_says_so_and_shows_no_dead_form(opened):
+    """As a saved page is shown on an iPhone: in three languages, and what to do instead."""
+    page = opened(script=False)
+    assert ["no-script"] == shown(page)
+    for words in ("from an address with https", "pod adresem z https", "за адресою з https"):
+        assert words in page.text("#no-script")
+
+
+def test_a_browser_that_is_too_old_is_told_so(browser):
+    """The script ends as it begins: no form, but what to use instead; hidden where it starts."""
+    page = browser.open(broken="delete Element.prototype.replaceChildren")
+    page.wait(SEEN.format("not-started"))
+    assert ["not-started"] == shown(page)
+    assert "Safari 15.4" in page.text("#not-started")
+    page.close()
+    page = browser.open()
+    assert ["file-form", "language", "result"] == shown(page)
+    page.close()
 
 
 # --- Bad input -----------------------------------------------------------------------------------
@@ -340,6 +433,7 @@ def test_a_report_that_cannot_be_shown_is_a_failure_and_no_verdict(browser):
     )
     assert "failed" == page.check_text(json.dumps(FILES["dice"]))
     assert "" == page.text("#report")
+    assert "Use a newer browser" in page.text("#verdict")
     page.close()
 
 
@@ -402,6 +496,13 @@ def test_the_verdict_is_spoken(opened):
     page.check_text(json.dumps(FILES["dice"]))
     assert page.evaluate("globalThis.before === document.querySelector('#verdict')")
     assert len(page.text("#verdict")) < 200
+
+
+def test_printed_are_the_result_and_not_the_forms(opened):
+    page = opened()
+    page.check_text(json.dumps(FILES["raffle"]))
+    page.do("media", media="print")
+    assert ["result"] == shown(page)
 
 
 def test_the_audit_finds_what_is_wrong(opened):

@@ -14,7 +14,7 @@ from tests.web.test_page import VERDICTS
 AUDIT = Path(__file__).with_name("audit.js").read_text("utf-8")
 NAMED = {
     "en": ("that this file itself names", "keys that you gave"),
-    "pl": ("który podaje sam ten plik", "kluczami, które podałeś"),
+    "pl": ("który podaje sam ten plik", "podanymi przez Ciebie kluczami"),
     "uk": ("який називає сам цей файл", "ключами, які ви дали"),
 }
 TAMPERED = {vector["reason"]: vector for vector in hand_files.VECTORS["tampered"]}

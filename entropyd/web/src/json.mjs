@@ -14,13 +14,17 @@ const MAX_DEPTH = 5;
 const TOKEN = /\s+|[[\]{},:]|[^"[\]{},:\s]+/y;
 const WHOLE_NUMBER = /^(?:0|-?[1-9][0-9]{0,15})$/;
 
+// How long a check may keep the page from anything else: what people do not notice.
+const MOST_MS = 50;
+const TOKENS_BETWEEN_LOOKS = 4096; // some milliseconds
+
 /** The object that a text holds. */
-export function parseObject(text) {
+export async function parseObject(text) {
   insist(text.trim() !== '', 'empty');
   insist(text.length <= MAX_BYTES, 'large', '', MAX_BYTES);
   let value;
   try {
-    checkTokens(text);
+    await checkTokens(text);
     value = JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError) throw new Refusal('json', '', error.message);
@@ -31,10 +35,16 @@ export function parseObject(text) {
 }
 
 /** Depth, names that stand twice, and numbers that not every reader has exactly. */
-function checkTokens(text) {
+async function checkTokens(text) {
   const open = []; // for each bracket the names seen in it, null for a list
   let before = '';
+  let [count, since] = [0, performance.now()];
   for (const token of tokensOf(text)) {
+    count += 1;
+    if (count % TOKENS_BETWEEN_LOOKS === 0 && performance.now() - since > MOST_MS) {
+      await new Promise((done) => { setTimeout(done); });
+      since = performance.now();
+    }
     if (token === '{' || token === '[') {
       open.push(token === '{' ? new Set() : null);
       insist(open.length <= MAX_DEPTH, 'deep', '', MAX_DEPTH);

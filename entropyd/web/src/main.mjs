@@ -3,7 +3,7 @@
 import { hasCrypto } from './crypto.mjs';
 import { byId } from './dom.mjs';
 import { showParameters, verifyForm } from './form.mjs';
-import { MAX_BYTES } from './json.mjs';
+import { showGiven, wireGiven } from './given.mjs';
 import { Refusal, insist } from './refusal.mjs';
 import { LANGUAGES, preferredLanguage, t, useLanguage } from './texts.mjs';
 import { verifyText } from './verify.mjs';
@@ -18,6 +18,7 @@ async function run(check) {
   const mine = running;
   const result = byId('result');
   result.setAttribute('aria-busy', 'true');
+  byId('subject').textContent = '';
   showBusy();
   const show = await ending(check);
   if (mine !== running) return;
@@ -49,41 +50,16 @@ async function ending(check) {
   }
 }
 
-async function textOf(files) {
-  insist(files.length === 1, 'one_file');
-  insist(files[0].size <= MAX_BYTES, 'large', files[0].name, MAX_BYTES);
-  const bytes = await files[0].arrayBuffer();
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    if (error instanceof TypeError) throw new Refusal('utf8', files[0].name);
-    throw error;
-  }
-}
-
 /** The report of a text, with what the reader has beside it. */
 const verifyGiven = (text) =>
   verifyText(text, byId('kept').value, { keys: byId('keys').value, own: byId('own').value });
 
-const checkFiles = (files) => run(async () => verifyGiven(await textOf(files)));
-
-function wireFile() {
-  byId('file').addEventListener('change', ({ target }) => {
-    const files = [...target.files];
-    target.value = ''; // the same file again is a change again
-    if (files.length > 0) checkFiles(files);
-  });
-  byId('file-form').addEventListener('submit', (event) => {
-    event.preventDefault();
-    run(() => verifyGiven(byId('text').value));
-  });
-  document.addEventListener('dragover', (event) => event.preventDefault());
-  document.addEventListener('drop', (event) => {
-    if (event.dataTransfer.files.length === 0) return; // text, which the browser puts where it fell
-    event.preventDefault();
-    checkFiles([...event.dataTransfer.files]);
-  });
-}
+/** Checks what was given; the result says which file it is about. */
+const checkGiven = (subjectOf) => run(async () => {
+  const { name, text } = await subjectOf();
+  byId('subject').textContent = name;
+  return verifyGiven(text);
+});
 
 function wireRound() {
   byId('game').addEventListener('change', showParameters);
@@ -102,6 +78,7 @@ function speak(language) {
     element.textContent = t(element.dataset.t);
   }
   showParameters();
+  showGiven();
   showAgain();
 }
 
@@ -110,9 +87,11 @@ function start() {
   select.value = preferredLanguage(navigator.languages);
   select.addEventListener('change', () => speak(select.value));
   byId('no-crypto').hidden = hasCrypto();
-  wireFile();
+  wireGiven(checkGiven);
   wireRound();
   speak(LANGUAGES.includes(select.value) ? select.value : 'en');
+  byId('not-started').hidden = true;
+  for (const element of document.querySelectorAll('.started')) element.hidden = false;
 }
 
 start();

@@ -10,14 +10,9 @@ export const PAGE_TEXTS = {
     'Ця сторінка заново обчислює результат із його зерен, а роздачу — з її квитанцій і доказів, і порівнює з тим, що вам показали. Усе відбувається на цьому пристрої: сторінка нічого не надсилає і нічого не завантажує. Її можна зберегти й користуватися без мережі.',
   ],
   'no_crypto': [
-    'This browser gives the page no cryptography here, so nothing can be checked. Browsers give it only to pages from https, from localhost, or opened from a file: save this page and open the saved file.',
-    'Przeglądarka nie udostępnia tu stronie kryptografii, więc niczego nie można sprawdzić. Udostępnia ją tylko stronom z https, z localhost lub otwartym z pliku: zapisz tę stronę i otwórz zapisany plik.',
-    'Браузер не дає тут сторінці криптографії, тому перевірити нічого не можна. Він дає її лише сторінкам з https, з localhost або відкритим із файлу: збережіть цю сторінку й відкрийте збережений файл.',
-  ],
-  'no_script': [
-    'This page needs JavaScript: it computes on your device.',
-    'Ta strona wymaga JavaScriptu: oblicza na Twoim urządzeniu.',
-    'Цій сторінці потрібен JavaScript: вона обчислює на вашому пристрої.',
+    'This browser gives the page no cryptography here, so nothing can be checked. Browsers give it only to pages from https, from localhost, or opened from a file: save this page and open the saved file. An iPhone or iPad does not run saved pages: use an address with https there, or a computer.',
+    'Przeglądarka nie udostępnia tu stronie kryptografii, więc niczego nie można sprawdzić. Udostępnia ją tylko stronom z https, z localhost lub otwartym z pliku: zapisz tę stronę i otwórz zapisany plik. iPhone i iPad nie uruchamiają zapisanych stron: użyj tam adresu z https albo komputera.',
+    'Браузер не дає тут сторінці криптографії, тому перевірити нічого не можна. Він дає її лише сторінкам з https, з localhost або відкритим із файлу: збережіть цю сторінку й відкрийте збережений файл. iPhone та iPad не запускають збережених сторінок: скористайтеся там адресою з https або компʼютером.',
   ],
   'file.title': ['A file', 'Plik', 'Файл'],
   'file.help': [
@@ -27,6 +22,8 @@ export const PAGE_TEXTS = {
   ],
   'file.choose': ['Choose a file', 'Wybierz plik', 'Вибрати файл'],
   'file.paste': ['Or paste its text', 'Albo wklej jego treść', 'Або вставте його текст'],
+  'given.file': ['{name}: chosen. “Check” checks it again, with what you fill in below.', '{name}: wybrano. „Sprawdź” sprawdzi ten plik ponownie, z tym, co wpiszesz poniżej.', '{name}: вибрано. «Перевірити» перевірить файл ще раз, із тим, що ви впишете нижче.'],
+  'given.text': ['The text that you gave ({size}) is too long to be shown here. “Check” checks it again.', 'Podany tekst ({size}) jest za długi, by go tu pokazać. „Sprawdź” sprawdzi go ponownie.', 'Поданий текст ({size}) задовгий, щоб показати його тут. «Перевірити» перевірить його ще раз.'],
   'file.kept': ['A hash you kept from before (optional)', 'Skrót zachowany wcześniej (opcjonalnie)', 'Хеш, який ви зберегли раніше (необовʼязково)'],
   'file.kept.help': [
     'The commitment, open hash, entries hash or server hash that you were shown before the result. Without it the page can only say whether the file agrees with itself.',
@@ -50,9 +47,9 @@ export const PAGE_TEXTS = {
   'profile.v2': ['v2 (bytes, with rules)', 'v2 (bajty, z regułami)', 'v2 (байти, з правилами)'],
   'round.game': ['Game', 'Gra', 'Гра'],
   'round.machine': ['Machine', 'Automat', 'Автомат'],
-  'round.mines': ['Number of mines (1 to 19)', 'Liczba min (1 do 19)', 'Кількість мін (1–19)'],
-  'round.outcome': ['Outcome you saw (optional)', 'Wynik, który widziałeś (opcjonalnie)', 'Результат, який ви бачили (необовʼязково)'],
-  'outcome.help.roulette': ['The pocket: 0 to 36, or 00', 'Pole: 0 do 36 albo 00', 'Сектор: від 0 до 36 або 00'],
+  'round.mines': ['Number of mines (1 to 19)', 'Liczba min (od 1 do 19)', 'Кількість мін (1–19)'],
+  'round.outcome': ['Outcome you saw (optional)', 'Wynik, który Ci pokazano (opcjonalnie)', 'Результат, який ви бачили (необовʼязково)'],
+  'outcome.help.roulette': ['The pocket: 0 to 36, or 00', 'Pole: od 0 do 36 albo 00', 'Сектор: від 0 до 36 або 00'],
   'outcome.help.slots': ['The symbols, row by row from the top, with spaces (of a cascade: the first grid)', 'Symbole, wiersz po wierszu od góry, ze spacjami (kaskada: pierwsza plansza)', 'Символи, рядок за рядком згори, через пробіли (каскад: перше поле)'],
   'outcome.help.mines': ['The tiles with mines, counted from 0', 'Pola z minami, liczone od 0', 'Клітинки з мінами, рахуючи від 0'],
   'outcome.help.dice_poker': ['Ten dice: first the bot\'s five, then yours', 'Dziesięć kości: najpierw pięć bota, potem Twoje', 'Десять кубиків: спершу пʼять бота, потім ваші'],
@@ -77,6 +74,7 @@ export const PAGE_TEXTS = {
   'said.match': ['Everything below follows from the seeds, to the last digit.', 'Wszystko poniżej wynika z ziaren, co do cyfry.', 'Усе нижче випливає із зерен, до останньої цифри.'],
   'said.mismatch': ['Something that you were shown does not follow from the rest. See which below.', 'Coś, co Ci pokazano, nie wynika z reszty. Zobacz niżej, co.', 'Щось із показаного вам не випливає з решти. Дивіться нижче, що саме.'],
   'said.computed': ['This is what follows from the seeds. Compare it with what you were shown.', 'To wynika z ziaren. Porównaj z tym, co Ci pokazano.', 'Це випливає із зерен. Порівняйте з тим, що вам показали.'],
+  'said.failed': ['This is a defect of the page, or your browser lacks something. Use a newer browser, or a command-line verifier.', 'To wada strony albo brak w przeglądarce. Użyj nowszej przeglądarki albo programu z wiersza poleceń.', 'Це вада сторінки, або браузеру чогось бракує. Візьміть новіший браузер чи програму командного рядка.'],
   'more': ['Show {count} more', 'Pokaż kolejne {count}', 'Показати ще {count}'],
   'shown.of': ['{shown} of {total} shown', 'pokazano {shown} z {total}', 'показано {shown} з {total}'],
   'footer': [

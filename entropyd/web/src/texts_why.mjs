@@ -54,7 +54,7 @@ export const WHY_TEXTS = {
   'why.unknown_signer': ['None of the keys that may sign this has signed it.', 'Nie podpisał tego żaden z kluczy, którym wolno.', 'Жоден із ключів, яким це можна, не підписав.'],
   'why.other_log': ['It is of another log.', 'Dotyczy innego dziennika.', 'Це інший журнал.'],
   'why.false_witness': ['A witness that you trust did not sign this.', 'Świadek, któremu ufasz, tego nie podpisał.', 'Свідок, якому ви довіряєте, цього не підписував.'],
-  'why.key_not_given': ['The keys of the file are not among those that you gave.', 'Kluczy pliku nie ma wśród tych, które podałeś.', 'Ключів файлу немає серед тих, що ви дали.'],
+  'why.key_not_given': ['The keys of the file are not among those that you gave.', 'Kluczy pliku nie ma wśród podanych przez Ciebie.', 'Ключів файлу немає серед тих, що ви дали.'],
   'why.nothing': ['It is there without entries.', 'Stoi tu bez wpisów.', 'Воно тут без записів.'],
   'why.not_next': ['It is not the next entry of this log.', 'To nie jest następny wpis tego dziennika.', 'Це не наступний запис цього журналу.'],
   'why.key_unsigned': ['It changes a key and is not signed.', 'Zmienia klucz i nie jest podpisany.', 'Змінює ключ і не підписаний.'],

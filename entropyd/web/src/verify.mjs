@@ -33,13 +33,14 @@ export async function verifyText(text, kept = '', { keys = '', own = '' } = {}) 
   const given = await readGivenKeys(keys);
   const report = isNote(text)
     ? await verifyNote(text, { given })
-    : await verifyFile(new Fields(parseObject(text)), { given, own });
+    : await verifyFile(new Fields(await parseObject(text)), { given, own });
   insist(own === '' || report.hand !== undefined, 'own.kind');
   if (kept !== '') report.checks.push(keptAmong(kept, report.published));
   return { ...report, verdict: verdictOf(report) };
 }
 
 async function verifyFile(fields, options) {
+  insist(fields.has('entropyd'), 'kind');
   const kind = fields.text('entropyd');
   insist(Object.hasOwn(VERIFIERS, kind), 'kind', kind.slice(0, 40));
   return { ...(await VERIFIERS[kind](fields, options)), kind };

@@ -4,7 +4,7 @@ import { byId, el, paged } from './dom.mjs';
 import { drawOutcome, roundOutcome } from './outcome.mjs';
 import { code, drawSteps, roundSteps, says } from './steps.mjs';
 import { t } from './texts.mjs';
-import { handParts } from './view_hand.mjs';
+import { handSteps, handSubject } from './view_hand.mjs';
 import { logParts, noteParts } from './view_log.mjs';
 
 const MARKS = { match: '✓', mismatch: '✗', computed: '=', refused: '!', failed: '!' };
@@ -34,10 +34,15 @@ export function showNothing() {
 
 export function showReport(report) {
   showVerdict(report.verdict, `${t(`kind.${report.kind}`)}. ${t(saidOf(report))}`);
-  const { checks, round, causes } = report;
+  const { checks, round, causes, hand } = report;
+  // Cards stand before what was compared, unless something differs: then that is what matters.
+  const subject = hand === undefined ? [] : handSubject(hand);
+  const cardsFirst = report.verdict === 'match';
   byId('report').replaceChildren(
+    ...(cardsFirst ? subject : []),
     ...section(causes, checks),
     ...(report.stopped ? [el('p', {}, t('stopped'))] : []),
+    ...(cardsFirst ? [] : subject),
     ...signedParts(report),
     ...(round === undefined ? [] : [
       el('h3', {}, t('outcome')), ...roundOutcome(round), roundSteps(round),
@@ -55,7 +60,7 @@ function saidOf({ verdict, trusted }) {
 }
 
 function signedParts({ hand, log, note }) {
-  if (hand !== undefined) return handParts(hand);
+  if (hand !== undefined) return handSteps(hand);
   if (log !== undefined) return logParts(log);
   return note === undefined ? [] : noteParts(note);
 }
@@ -63,18 +68,26 @@ function signedParts({ hand, log, note }) {
 const limitText = (limit) =>
   (typeof limit === 'string' ? t(`limit.${limit}`) : t(`limit.${limit.code}`, limit));
 
+// Refusals whose remedy is one of the fields that are folded away.
+const FIELDS_AWAY = ['note.no_key', 'key.given', 'own', 'own.kind'];
+
 export function showRefusal(refusal) {
+  if (FIELDS_AWAY.includes(refusal.code)) byId('signed').open = true;
   showVerdict('refused', refusalText(refusal));
   byId('report').replaceChildren(...causeList(refusal.causes ?? []));
 }
 
 export function showFailure() {
-  showVerdict('failed', '');
+  showVerdict('failed', t('said.failed'));
   byId('report').replaceChildren();
 }
 
+/** Bytes for people. */
+export const sizeText = (bytes) =>
+  (bytes >= 2 ** 20 ? `${Math.floor(bytes / 2 ** 20)} MiB` : `${Math.floor(bytes / 2 ** 10)} KiB`);
+
 function refusalText({ code: name, field, limit }) {
-  const text = t(`refusal.${name}`, { limit });
+  const text = t(`refusal.${name}`, { limit: name === 'large' ? sizeText(limit) : limit });
   return field === '' ? text : `${text} ${t('refusal.at', { field })}`;
 }
 

@@ -8,12 +8,14 @@ import { t } from './texts.mjs';
 import { cardParts, orderParts } from './view_cards.mjs';
 import { lineTable, pathTable, signerText, treeText } from './view_path.mjs';
 
+/** What people look for: which hand it is, and its cards. */
+export const handSubject = (hand) => [...subject(hand), ...cardParts(hand)];
+
 /** As much of a hand as was checked before something differed, if something did. */
-export function handParts(hand) {
+export function handSteps(hand) {
   return [
-    ...subject(hand), ...cardParts(hand), ...receiptParts(hand), ...seatParts(hand),
-    ...cutParts(hand), ...recipientParts(hand), ...revealParts(hand), ...noteRows(hand),
-    ...logOfHand(hand),
+    ...receiptParts(hand), ...seatParts(hand), ...cutParts(hand), ...recipientParts(hand),
+    ...revealParts(hand), ...noteRows(hand), ...logOfHand(hand),
   ];
 }
 
