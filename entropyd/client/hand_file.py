@@ -4,6 +4,7 @@ Spec: docs/protocol.md, "The hand file".
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from entropyd.client.dealt import DealtCard, Hand
 from entropyd.client.log import Log, SignedReceipt
@@ -11,15 +12,16 @@ from entropyd.client.proofs import Proof
 from entropyd.errors import RequestError
 from entropyd.log.checkpoint import Checkpoint
 from entropyd.log.keys import VerifierKey
-from entropyd.log.receipt import Receipt
+from entropyd.log.receipt import Receipt, key_names
 from entropyd.log.signed_note import SignedNote
 
 
 def hand_file(log: Log, hand: Hand, shown: Sequence[DealtCard] = ()) -> Proof:
     """Return the file of a hand, as the game server can tell it.
 
-    It has the newest checkpoint, and that the receipts which it covers are in the log. It has not
-    what the daemon does not tell again: notes to seats, and whom cards went to that are not shown.
+    It has the newest checkpoint, and that the receipts which it covers are in the log; neither for
+    a hand of a log that ended when the ledger was adopted. It has not what the daemon does not tell
+    again: notes to seats, and whom cards went to that are not shown.
 
     Args:
         log: where the receipts are.
@@ -33,24 +35,37 @@ def hand_file(log: Log, hand: Hand, shown: Sequence[DealtCard] = ()) -> Proof:
     head = log.head()
     checkpoint = SignedNote.decode(head.checkpoint.encode())
     notes = [SignedNote.decode(signed.note.encode()) for signed in hand.receipts.values()]
-    tenant = Receipt.decode(notes[0].text).tenant
+    of_open = Receipt.decode(notes[0].text)
+    head_of = Checkpoint.decode(checkpoint.text)
     file: Proof = {
         "entropyd": "hand/v1",
-        "tenant": tenant,
+        "tenant": of_open.tenant,
         "table": hand.table,
         "hand": hand.hand,
         "rules": hand.rules,
         "seats": [{"seat": seat, "key": key.hex()} for seat, key in sorted(hand.seats.items())],
-        "keys": _signers(head.verifier_keys, [checkpoint, *notes]),
+        "keys": _signers(_under_names_of(of_open.log, head.verifier_keys), [checkpoint, *notes]),
         "receipts": {event: signed.note for event, signed in hand.receipts.items()},
         "leaves": [leaf.hex() for leaf in hand.leaves],
         "cards": [card_entry(card) for card in sorted(shown, key=lambda card: card.place)],
-        "checkpoint": head.checkpoint,
-        "inclusion": _inclusion(log, hand.receipts, Checkpoint.decode(checkpoint.text).size),
     }
+    if of_open.log == head_of.origin:
+        file["checkpoint"] = head.checkpoint
+        file["inclusion"] = _inclusion(log, hand.receipts, head_of.size)
     if hand.leaf_hashes:
         file["leaf_hashes"] = [each.hex() for each in hand.leaf_hashes]
     return file
+
+
+def _under_names_of(log: str, texts: Sequence[str]) -> list[str]:
+    """Return the keys, those of receipts also as they are called in the log of the hand.
+
+    An adopted ledger goes on under another name of its log, and its keys under other names.
+    """
+    name = key_names(log)[1]
+    keys = [VerifierKey.decode(text) for text in texts]
+    renamed = (replace(key, name=name) for key in keys if key.name.endswith("/receipts"))
+    return [*dict.fromkeys((*texts, *(key.encode() for key in renamed)))]
 
 
 def _signers(texts: Iterable[str], notes: Sequence[SignedNote]) -> list[str]:

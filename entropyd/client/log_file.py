@@ -27,7 +27,8 @@ def log_file(log: Log, first: int, last: int) -> Proof:
         last: of the last one, not below `first`.
 
     Raises:
-        RequestError: the range is none, too long, not signed for yet, or has entries of others.
+        RequestError: the range is none, too long, not signed for yet, or has entries of others or
+            of the log that this one goes on after.
     """
     if not 0 <= first <= last or last - first >= MAX_ENTRIES:
         raise RequestError(
@@ -42,6 +43,7 @@ def log_file(log: Log, first: int, last: int) -> Proof:
         )
     entries = list(islice(log.receipts(first), last - first + 1))
     _refuse_gap(entries, first, last)
+    _refuse_other_log(entries[0], checkpoint.origin)
     keys = [VerifierKey.decode(text) for text in head.verifier_keys]
     # In a tree that ends with it, what stands beside a leaf is all that was before it.
     frontier = log.inclusion(first, first + 1).path[::-1]
@@ -67,6 +69,21 @@ def _refuse_gap(entries: list[SignedReceipt], first: int, last: int) -> None:
         raise RequestError("range", f"entry {first + len(entries)} is not to be had; end before it")
 
 
+def _refuse_other_log(entry: SignedReceipt, origin: str) -> None:
+    """Refuse what an adopted ledger has from before: no key of the present log signed it."""
+    log = _receipt(entry).log
+    if log != origin:
+        raise RequestError(
+            "range",
+            f"entry {entry.index} is of log {log!a}, after which {origin!a} goes on; begin"
+            " behind it",
+        )
+
+
+def _receipt(entry: SignedReceipt) -> Receipt:
+    return Receipt.decode(SignedNote.decode(entry.note.encode()).text)
+
+
 def _in_force(
     origin: str, keys: list[VerifierKey], entries: list[SignedReceipt], checkpoint: SignedNote
 ) -> list[VerifierKey]:
@@ -77,7 +94,7 @@ def _in_force(
         for name, note in signed.items()
     }
     for entry in reversed(entries):
-        receipt = Receipt.decode(SignedNote.decode(entry.note.encode()).text)
+        receipt = _receipt(entry)
         if receipt.event is Event.KEY and receipt.previous is not None:
             found[receipt.previous.name] = receipt.previous
     return list(found.values())

@@ -9,10 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from entropyd.client import Client, HandAsk
+from entropyd.client.hand_file import hand_file
+from entropyd.client.log_file import log_file
 from entropyd.config import load
 from entropyd.daemon.ledger import open_ledger, open_unanchored
+from entropyd.errors import RequestError
 from entropyd.ledger.anchor import read_anchor
 from entropyd.ledger.contract import EventKind
+from entropyd.verify import check_proof
 from tests.system.custom import custom_daemon
 from tests.system.harness import Daemon, until
 from tests.system.wire import Wire, order, question
@@ -195,6 +200,37 @@ def test_a_backup_of_a_dealing_daemon_is_restored_and_what_it_lacks_is_told(anch
     assert command(anchored, "adopt", "--reason", "the file was lost").returncode == 0
     anchored.start()
     deal(anchored, "h2")
+
+
+def test_after_an_adoption_files_are_of_one_log_each(anchored: Daemon):
+    """The keys of the new log signed nothing of the old one, and no file says that they did."""
+    home = anchored.home
+    anchored.start()
+    with anchored.client(socket_name="dealer.sock") as client:
+        client.hands().open(HandAsk("t", "old"))
+        client.hands().close("t", "old")
+    assert 0 == command(anchored, "backup", str(home / "saved")).returncode
+    deal(anchored, "lost")
+    assert 0 == anchored.terminate()
+    (home / "state" / "ledger.sqlite3").unlink()
+    command(anchored, "restore", str(home / "saved"))
+    assert 0 == command(anchored, "adopt", "--reason", "the file was lost").returncode
+    anchored.start()
+    with anchored.client(socket_name="dealer.sock") as client:
+        old = client.hands().get("t", "old")
+        until("a checkpoint is signed", lambda: signed(client) > old.receipts["close"].index)
+        with pytest.raises(RequestError, match=r"entry 0 is of log .*begin behind it"):
+            log_file(client.log(), 0, old.receipts["close"].index + 1)
+        begin = old.receipts["close"].index + 1
+        until("a checkpoint is signed", lambda: signed(client) > begin)
+        check_proof(json.dumps(log_file(client.log(), begin, begin)).encode())
+        report = check_proof(json.dumps(hand_file(client.log(), old)).encode())
+    assert "closed, 0 cards dealt" in report.subject
+
+
+def signed(client: Client) -> int:
+    """How many entries the newest checkpoint covers."""
+    return int(client.log().head().checkpoint.splitlines()[1])
 
 
 def test_an_anchor_that_cannot_be_written_ages_and_dealing_goes_on(anchored: Daemon):
