@@ -1,6 +1,9 @@
 // node deal.mjs --target unix:/run/entropyd/poker.sock --claim-key claim.key TABLE HAND...
 //
 // Deals each hand and prints it as a line of JSON; ask again for the same hand and see the same deck.
+// The claim key is a file of 32 random bytes that you make once and keep:
+//
+//     (umask 077; head -c 32 /dev/urandom > claim.key)
 
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -21,10 +24,25 @@ const { values, positionals } = parseArgs({
   },
 });
 const [table, ...hands] = positionals;
-const file = (name) => (values[name] ? readFileSync(values[name]) : undefined);
+const file = (name) => (values[name] ? readOrEnd(name) : undefined);
+
+function readOrEnd(name) {
+  try {
+    return readFileSync(values[name]);
+  } catch (error) {
+    end(`--${name}: ${error.message}; the top of deal.mjs says how a claim key is made`);
+  }
+}
+
+function end(text) {
+  console.error(text);
+  process.exit(2);
+}
+
+if (hands.length === 0) end("expected TABLE and at least one HAND; the top of deal.mjs has the rest");
 
 const dealer = new Dealer(values.target, {
-  claimKey: readFileSync(values["claim-key"]),
+  claimKey: file("claim-key"),
   token: file("token-file")?.toString().trim(),
   tls: values.ca && {
     ca: file("ca"),
@@ -42,7 +60,7 @@ try {
     console.log(JSON.stringify({ hand, replayed, cards: shuffle.text, sequence: shuffle.sequence }));
   }
 } catch (error) {
-  console.error(`refused: ${error.code} ${error.details}`);
+  console.error(error.details === undefined ? error.message : `refused: ${error.code} ${error.details}`);
   process.exitCode = 1;
 } finally {
   dealer.close();
