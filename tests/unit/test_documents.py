@@ -1,6 +1,8 @@
 """What the documents point at is there: files, headings, and tests that are named as proof."""
 
+import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -66,3 +68,18 @@ def test_verifiers_say_what_the_page_about_verifying_explains():
     causes = re.findall(r"^\| `(a [^`]+|the [^`]+|an [^`]+)` \|", table, re.MULTILINE)
     assert 4 <= len(causes)
     assert [] == [cause for cause in causes if cause not in said]
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_signature_is_checked_by_openssl_as_auditors_are_told(tmp_path, changed):
+    """On the receipt of the worked example, whose key the commands name."""
+    verifying = (ROOT / "docs" / "verifying.md").read_text("utf-8")
+    protocol = (ROOT / "docs" / "protocol.md").read_text("utf-8")
+    (commands,) = re.findall(r"^```sh\n(.*?)^```$", verifying, re.MULTILINE | re.DOTALL)
+    (note,) = re.findall(r"^note_3 = (.*)$", protocol, re.MULTILINE)
+    text = json.loads(note)
+    (tmp_path / "note.txt").write_text(text.replace("dealt: 32", "dealt: 33") if changed else text)
+    done = subprocess.run(
+        ["sh", "-e", "-c", commands], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (changed, not changed) == (done.returncode != 0, "Verified Success" in done.stdout)
