@@ -3,8 +3,7 @@
 Spec: docs/protocol.md, "Life of a line of pairs".
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,7 +22,7 @@ from entropyd.games.pair_snapshot import decode_line, decode_seeds
 from entropyd.games.pair_steps import OPEN_KEY, Kept, LineOwner, end_key, pair_key, round_key
 from entropyd.ledger.subjects import StepRecord, Subject, SubjectKind
 
-# So many rows are read before others have their turn: some milliseconds.
+# So many rows are read before others have their turn, at the ledger too: some milliseconds.
 ROWS_A_TURN = 100
 
 
@@ -110,8 +109,14 @@ class LineRecords:
             after: the player after whom to begin, empty for all.
             limit: at most so many.
         """
-        found = self._ledger.subjects(SubjectKind.PAIRS, tenant, "", None, after, limit)
-        return ((subject.name, decode_line(subject.state)) for subject in found)
+        while limit > 0:
+            rows = min(limit, ROWS_A_TURN)
+            found = self._ledger.subjects(SubjectKind.PAIRS, tenant, "", None, after, rows)
+            for subject in found:
+                yield subject.name, decode_line(subject.state)
+            if len(found) < rows:
+                return
+            after, limit = found[-1].name, limit - rows
 
     def step(self, owner: LineOwner, key: str) -> StepRecord | None:
         """Return the step of a line that has a key, or None. Raises LedgerError."""
@@ -147,9 +152,7 @@ class LineRecords:
         is_open, void_reason = self._standing(owner, record)
         return RoundView(record, step.number, step.at_ns, is_open, void_reason)
 
-    async def rounds(
-        self, owner: LineOwner, pair: int, after: int, limit: int
-    ) -> Sequence[RoundView]:
+    def rounds(self, owner: LineOwner, pair: int, after: int, limit: int) -> Sequence[RoundView]:
         """Return rounds of a pair in the order of their nonces.
 
         Args:
@@ -159,16 +162,14 @@ class LineRecords:
             limit: at most so many.
         """
         found: list[RoundView] = []
-        async for step in self._steps_of_pair(owner, pair, after):
+        for step in self._steps_of_pair(owner, pair, after):
             if step.step == "round":
                 found.append(self.view(owner, step))
             if len(found) == limit:
                 break
         return found
 
-    async def _steps_of_pair(
-        self, owner: LineOwner, pair: int, after: int
-    ) -> AsyncIterator[StepRecord]:
+    def _steps_of_pair(self, owner: LineOwner, pair: int, after: int) -> Iterator[StepRecord]:
         """Yield the steps of a pair up to the one that revealed it."""
         after = max(after, self._last_step_before(owner, pair))
         while page := self._ledger.steps(SubjectKind.PAIRS, *owner, after, ROWS_A_TURN):
@@ -177,7 +178,6 @@ class LineRecords:
                     return
                 yield step
             after = page[-1].number
-            await asyncio.sleep(0)
 
     def _last_step_before(self, owner: LineOwner, pair: int) -> int:
         if pair == 1:

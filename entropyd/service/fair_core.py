@@ -14,6 +14,7 @@ from entropyd.games.pair_line import PairLine, check_reason
 from entropyd.games.pair_records import ROTATED, EndRecord, decode_reveal
 from entropyd.games.pair_steps import LineOwner
 from entropyd.games.seed_pair import check_client_seed
+from entropyd.runtime.apart import apart
 from entropyd.runtime.fair import FairLines
 from entropyd.runtime.fair_sweep import FairSweep
 from entropyd.runtime.line_records import LineRecords, RoundView
@@ -152,16 +153,17 @@ class FairCore:
         """Answer `ListRounds`."""
         owner = _owner(request.player, call, Role.DRAW, Role.AUDIT)
         with self._on_this_node(owner):
-            return await self._pages.rounds(request, owner)
+            return await apart(lambda: self._pages.rounds(request, owner))
 
     async def list_pairs(self, request: pb.ListPairsRequest, call: Call) -> pb.ListPairsResponse:
         """Answer `ListPairs`."""
         call.identity.require(Role.DRAW, Role.AUDIT)
         if not request.player:
-            return self._pages.present_pairs(request, call.identity.tenant)
+            tenant = call.identity.tenant
+            return await apart(lambda: self._pages.present_pairs(request, tenant))
         owner = _owner(request.player, call, Role.DRAW, Role.AUDIT)
         with self._on_this_node(owner):
-            return self._pages.pairs_of(request, owner)
+            return await apart(lambda: self._pages.pairs_of(request, owner))
 
     # --- what these share --------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import gc
 import math
 import selectors
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -55,17 +56,32 @@ class _Selector(selectors.DefaultSelector):
         return ready
 
 
+class _AtOnce(ThreadPoolExecutor):
+    """Other threads, whose work ends before time goes on."""
+
+    def submit(self, fn, /, *args, **named):
+        done = super().submit(fn, *args, **named)
+        wait([done])
+        return done
+
+
 class ManualLoop(asyncio.SelectorEventLoop):
-    """An event loop on a manual clock, for scenarios without threads."""
+    """An event loop on a manual clock."""
 
     def __init__(self, clock: ManualClock) -> None:
         selector = _Selector()
         selector.clock = clock
         self._clock = clock
         super().__init__(selector)
+        self._apart = _AtOnce()
+        self.set_default_executor(self._apart)
 
     def time(self) -> float:
         return self._clock.now_ns / 1e9
+
+    async def shutdown_default_executor(self) -> None:
+        # The loop's own waits for a thread, and here nobody ever waits.
+        self._apart.shutdown()
 
 
 def play(clock: ManualClock, scenario: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from entropyd.games.round_rules import decode_rules
 from entropyd.games.rounds import play as play_round
 from entropyd.games.seed_pair import Profile, server_hash
 from entropyd.ledger.subjects import SubjectKind
+from entropyd.runtime import line_records
 from entropyd.runtime.fair import FairLimits, FairLines
 from entropyd.runtime.fair_sweep import FairSweep
 from entropyd.runtime.line_records import LineRecords
@@ -824,6 +826,59 @@ def test_present_pairs_of_all_players_are_listed_in_pages():
         )
 
     assert [["Bob", "ann"], ["cid"]] == desk.run(scenario)
+
+
+def test_lines_are_read_some_at_a_time(monkeypatch):
+    """As many as were asked for, from wherever; the ledger is asked for few at once."""
+    desk, asked = Desk(), []
+    monkeypatch.setattr(line_records, "ROWS_A_TURN", 2)
+    subjects = desk.table.ledger.subjects
+
+    def counted(*words):
+        asked.append(words[-1])
+        return subjects(*words)
+
+    monkeypatch.setattr(desk.table.ledger, "subjects", counted)
+
+    async def scenario():
+        for player in "abcde":
+            await desk.open(player)
+
+    desk.run(scenario)
+    found = {
+        (after, limit): "".join(player for player, _ in desk.records.lines("site", after, limit))
+        for after, limit in (("", 9), ("", 5), ("", 4), ("b", 3), ("c", 2), ("e", 1), ("", 0))
+    }
+    assert ["abcde", "abcde", "abcd", "cde", "de", "", ""] == list(found.values())
+    assert {1, 2} == set(asked)
+
+
+@pytest.mark.parametrize("of", ["a pair's rounds", "a player's pairs", "all players"])
+def test_pages_are_made_apart(monkeypatch, of):
+    """A thousand rounds are 0.2 s of work, and other callers call meanwhile."""
+    desk, threads = Desk(), set()
+    method, request, read = {
+        "a pair's rounds": ("list_rounds", pb.ListRoundsRequest(player="ann"), "rounds"),
+        "a player's pairs": ("list_pairs", pb.ListPairsRequest(player="ann"), "revealed"),
+        "all players": ("list_pairs", pb.ListPairsRequest(), "lines"),
+    }[of]
+    reading = getattr(desk.records, read)
+
+    def noted(*words):
+        threads.add(threading.current_thread())
+        return reading(*words)
+
+    async def scenario():
+        await desk.begin()
+        await desk.rotate(1)
+        await desk.choose()
+        await desk.mines("m")
+        monkeypatch.setattr(desk.records, read, noted)
+        await desk.ask(method, request, AUDITOR, None)
+
+    desk.run(scenario)
+    assert 1 == len(threads)
+    assert threading.current_thread() not in threads
 
 
 def test_a_refused_call_changes_no_line():
