@@ -16,6 +16,8 @@ from entropyd.cli.options import (
 )
 from entropyd.cli.people.told import save
 from entropyd.client.log_file import log_file
+from entropyd.client.log_growth import grown_from
+from entropyd.log.signed_note import MAX_NOTE_BYTES
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False
@@ -50,11 +52,30 @@ def export(
     first: Annotated[int, typer.Argument(min=0, help="Index of the first entry.")],
     last: Annotated[int, typer.Argument(min=0, help="Index of the last entry.")],
     file: Annotated[Path, typer.Argument(help="A file that is not there yet.")],
+    older: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="A checkpoint that you kept: proves that the log only grew since.",
+        ),
+    ] = None,
     target: Target = DEFAULT_TARGET,
     claim_key_file: ClaimKeyFile = DEFAULT_CLAIM_KEY,
     timeout: Timeout = 5.0,
 ) -> None:
     """Write a range of the log, with its proofs, to a file that `entropyctl verify` checks."""
     with connect(target, claim_key_file) as client:
-        save(file, log_file(client.log(timeout_s=timeout), first, last))
+        log = client.log(timeout_s=timeout)
+        told = log_file(log, first, last)
+        if older is not None:
+            told |= {"older": grown_from(log, _kept(older), str(told["checkpoint"]))}
+        save(file, told)
     print(f"{file}: entries {first} to {last}")
+
+
+def _kept(checkpoint: Path) -> bytes:
+    """Return a checkpoint, or as much of a file as shows that it is none."""
+    with checkpoint.open("rb") as opened:
+        return opened.read(MAX_NOTE_BYTES + 1)

@@ -13,6 +13,7 @@ from entropyd.client.aio_client import AsyncClient
 from entropyd.client.aio_draws import AsyncDraws, AsyncRaffles
 from entropyd.client.aio_fair import AsyncFair
 from entropyd.client.aio_hands import AsyncHands
+from entropyd.client.aio_log import AsyncLog
 from entropyd.client.claims import ClaimKey
 from entropyd.client.client import Client
 from entropyd.client.connection import Tls
@@ -37,6 +38,7 @@ __all__ = [
     "AsyncDraws",
     "AsyncFair",
     "AsyncHands",
+    "AsyncLog",
     "AsyncRaffles",
     "CardProof",
     "ClaimKey",

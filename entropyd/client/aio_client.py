@@ -10,6 +10,7 @@ import grpc
 from entropyd.client.aio_draws import AsyncDraws, AsyncRaffles
 from entropyd.client.aio_fair import AsyncFair
 from entropyd.client.aio_hands import AsyncHands
+from entropyd.client.aio_log import AsyncLog
 from entropyd.client.claims import ClaimKey
 from entropyd.client.connection import Tls, open_aio_channel, token_metadata
 from entropyd.client.deal import Deal, HandAnswer, Refusal
@@ -74,6 +75,10 @@ class AsyncClient:
         """Return the calls of hands that are dealt card by card; see `Client.hands`."""
         requests = HandRequests(self._requests.claim_key)
         return AsyncHands(self._channel, requests, self._metadata, timeout_s)
+
+    def log(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> AsyncLog:
+        """Return the calls of the log: receipts, checkpoints and proofs; see `Client.log`."""
+        return AsyncLog(self._channel, self._metadata, timeout_s)
 
     async def shuffle(
         self,

@@ -7,7 +7,7 @@ way than from the daemon.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import grpc
 
@@ -16,6 +16,9 @@ from entropyd.client.deal import Refusal
 from entropyd.client.service_config import DEFAULT_TIMEOUT_S
 from entropyd.v1 import ledger_service_pb2 as pb
 from entropyd.v1 import ledger_service_pb2_grpc, types_pb2
+
+# As many as the daemon puts into a page.
+PAGE_SIZE = 1000
 
 Answer = TypeVar("Answer")
 
@@ -32,6 +35,11 @@ class SignedReceipt:
     index: int
     note: str
 
+    @classmethod
+    def from_message(cls, message: types_pb2.SignedReceipt) -> Self:
+        """Return what an answer says."""
+        return cls(message.log_index, message.note)
+
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
@@ -45,6 +53,11 @@ class LogHead:
 
     checkpoint: str
     verifier_keys: tuple[str, ...]
+
+    @classmethod
+    def from_message(cls, message: pb.GetCheckpointResponse) -> Self:
+        """Return what an answer says."""
+        return cls(message.checkpoint, tuple(message.verifier_keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,11 @@ class Inclusion:
     leaf_hash: bytes
     path: tuple[bytes, ...]
 
+    @classmethod
+    def from_message(cls, message: pb.GetInclusionProofResponse) -> Self:
+        """Return what an answer says."""
+        return cls(message.tree_size, message.leaf_hash, tuple(message.path))
+
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
@@ -73,6 +91,11 @@ class Consistency:
 
     second_size: int
     path: tuple[bytes, ...]
+
+    @classmethod
+    def from_message(cls, message: pb.GetConsistencyProofResponse) -> Self:
+        """Return what an answer says."""
+        return cls(message.second_size, tuple(message.path))
 
 
 class Log:
@@ -95,42 +118,37 @@ class Log:
     def receipt(self, index: int) -> SignedReceipt:
         """Return a receipt by the index that an answer named."""
         request = pb.GetReceiptRequest(log_index=index)
-        return _receipt(self._call(self._stub.GetReceipt, request).receipt)
+        return SignedReceipt.from_message(self._call(self._stub.GetReceipt, request).receipt)
 
     def receipts(self, first: int = 0) -> Iterator[SignedReceipt]:
         """Yield the receipts that the caller may see, from `first` on, until the log ends."""
         token = ""
         while True:
-            request = pb.ListReceiptsRequest(first_index=first, page_size=1000, page_token=token)
+            request = pb.ListReceiptsRequest(
+                first_index=first, page_size=PAGE_SIZE, page_token=token
+            )
             page = self._call(self._stub.ListReceipts, request)
-            yield from map(_receipt, page.receipts)
+            yield from map(SignedReceipt.from_message, page.receipts)
             token = page.next_page_token
             if not token:
                 return
 
     def head(self) -> LogHead:
         """Return the newest checkpoint; it covers every receipt that is older than a second."""
-        answer = self._call(self._stub.GetCheckpoint, pb.GetCheckpointRequest())
-        return LogHead(answer.checkpoint, tuple(answer.verifier_keys))
+        return LogHead.from_message(self._call(self._stub.GetCheckpoint, pb.GetCheckpointRequest()))
 
     def inclusion(self, index: int, tree_size: int = 0) -> Inclusion:
         """Return the proof that a leaf is in the tree of a size, 0: of the newest checkpoint."""
         request = pb.GetInclusionProofRequest(log_index=index, tree_size=tree_size)
-        answer = self._call(self._stub.GetInclusionProof, request)
-        return Inclusion(answer.tree_size, answer.leaf_hash, tuple(answer.path))
+        return Inclusion.from_message(self._call(self._stub.GetInclusionProof, request))
 
     def consistency(self, first_size: int, second_size: int = 0) -> Consistency:
         """Return the proof that a tree begins with another, 0: that of the newest checkpoint."""
         request = pb.GetConsistencyProofRequest(first_size=first_size, second_size=second_size)
-        answer = self._call(self._stub.GetConsistencyProof, request)
-        return Consistency(answer.second_size, tuple(answer.path))
+        return Consistency.from_message(self._call(self._stub.GetConsistencyProof, request))
 
     def _call(self, method: Callable[..., Answer], request: object) -> Answer:
         try:
             return method(request, timeout=self._timeout_s, metadata=self._metadata)
         except grpc.RpcError as error:
             raise Refusal.from_rpc_error(error) from error
-
-
-def _receipt(message: types_pb2.SignedReceipt) -> SignedReceipt:
-    return SignedReceipt(message.log_index, message.note)

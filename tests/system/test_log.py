@@ -277,6 +277,8 @@ def test_an_exported_range_is_verified_and_an_edited_one_is_not(home, rotated):
     with running(home) as daemon:
         with daemon.client() as client:
             LogReader(client).covered(client, client.shuffle("t", "h1").log_index)
+        kept = home / "kept.note"
+        kept.write_text(entropyctl(daemon, "log", "checkpoint"))
         if rotated:
             assert daemon.terminate() == 0
             rotate_key(home / "state" / "receipts.key")
@@ -291,6 +293,10 @@ def test_an_exported_range_is_verified_and_an_edited_one_is_not(home, rotated):
                 <= last
             ):
                 time.sleep(0.05)
+        file = home / "since.json"
+        since = ("--older", str(kept))
+        entropyctl(daemon, "log", "export", "0", str(last), str(file), *since)
+        assert "the log of the older checkpoint is the beginning of it" in verify(file).stdout
         for first in (0, 3, last):
             file = home / f"from-{first}.json"
             entropyctl(daemon, "log", "export", str(first), str(last), str(file))
