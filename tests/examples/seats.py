@@ -199,9 +199,12 @@ class Program:
         )
 
     def say(self, message: Message) -> Any:
+        return self.say_line(json.dumps(message))
+
+    def say_line(self, line: str) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
 

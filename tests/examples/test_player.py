@@ -19,6 +19,7 @@ from entropyd.verify import check_proof
 from tests.examples.lies import LIES, OPENED_MS, of_receipt
 from tests.examples.seats import (
     EXAMPLES,
+    PROGRAMS,
     RECIPIENTS,
     SHOWN,
     Driver,
@@ -374,3 +375,25 @@ def test_a_program_that_is_lied_to_ends(seats, victim):
     assert ("open", "O") == (out["step"], out["check"])
     assert "Do not act on this hand" in out["refused"]
     assert program.end() == 1
+
+
+@pytest.mark.parametrize("victim", [0, 1], ids=LANGUAGES)
+def test_a_program_refuses_a_line_that_is_no_json(seats, victim):
+    """As it refuses any other message: with exit code 1 and its step, and not by falling over."""
+    program = Program(seats[victim], HandDealer(SEALED, publics(seats), at_ns=time.time_ns()))
+    out = program.say_line("{")
+    assert "order" == out["check"]
+    assert program.end() == 1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("config", [None, "{", '{"key_seed": ""}'])
+def test_a_program_says_that_its_configuration_is_wrong(tmp_path, language, config):
+    path = tmp_path / "config.json"
+    if config is not None:
+        path.write_text(config)
+    command = [*PROGRAMS[language], str(path)]
+    done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, check=False)
+    assert (2, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith(f"{path}: ")
+    assert 1 == len(done.stderr.splitlines())
