@@ -37,6 +37,10 @@ _HONEST_SEAT = (
 _NOT_REVEALED = (
     "that the committed deck follows from its seed and holds every card once: nothing was revealed"
 )
+_NOT_BOUND = "who got the places: nothing that is signed says so before the hand ends"
+_SILENT = (
+    "seats are not in R: silent, or left out; a seat that spoke in time has a note that says so"
+)
 _TABLE = (
     "that no hand of the table is missing, and that this one's number follows the one before: ask"
     " for a range of the log"
@@ -107,7 +111,7 @@ def _checked(
     yield "open hash O: ids, rules, seats, number, C and D are those that were opened"
     rolled = hand.roll is not None and (hand.sealed or presented.leaf_hashes is not None)
     if rolled and hand.roll is not None:
-        yield f"R: {hand.roll.contributions} contributions, none left out and none added"
+        yield f"R: {hand.roll.contributions} contributions, these and no others"
     if hand.sealed:
         yield "the cut, from O and the contributions"
     if presented.cards:
@@ -140,14 +144,24 @@ def _not_checked(
         yield "the cut and every card: there is no seal in this file"
     if hand.end is None:
         yield "how the hand ended, and that no more cards were dealt"
+        if presented.recipients or any(card.recipient for card in presented.cards):
+            yield _NOT_BOUND
     elif presented.recipients is None and hand.end.dealt:
         yield "who got the places: the file has no recipients to compare with the deals root"
+    silent = _silent(presented, hand)
+    if silent:
+        yield f"why {silent} of {len(presented.seats)} {_SILENT}"
     yield _TABLE
     yield _HOST
     yield _contributions(hand)
     yield SEED_ORIGIN if presented.reveal is not None else _NOT_REVEALED
     if presented.parent is not None or hand.rules.parent is not None:
         yield "that the discards are those of the parent: compare with the parent's own file"
+
+
+def _silent(presented: PresentedHand, hand: FixedHand) -> int:
+    """Return how many seats have no contribution; 0 while the roll is not closed."""
+    return 0 if hand.roll is None else len(presented.seats) - (hand.roll.contributions or 0)
 
 
 def _contributions(hand: FixedHand) -> str:

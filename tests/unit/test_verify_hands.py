@@ -55,7 +55,7 @@ def test_a_whole_hand_says_what_was_checked():
     assert [
         f"receipts {STEPS}: signed by {LOG}/receipts, a key that was given; each follows the last",
         "open hash O: ids, rules, seats, number, C and D are those that were opened",
-        "R: 2 contributions, none left out and none added",
+        "R: 2 contributions, these and no others",
         "the cut, from O and the contributions",
         "12 cards: each the one that the cut brings there, and under D",
         "deals root: 8 recipients",
@@ -96,6 +96,9 @@ def test_witnesses_are_named_only_if_the_verifier_trusts_them():
         ("a shoe of two decks", "who got the places"),
         ("its child", "compare with the parent's own file"),
         ("small", "the daemon's host knows the deck"),
+        ("small", "why 1 of 3 seats are not in R: silent, or left out"),
+        ("rolled", "why 1 of 3 seats are not in R"),
+        ("dealing", "who got the places: nothing that is signed says so before the hand ends"),
         ("one entry", "entries before 2"),
         ("one entry", "entries from 3 on"),
         ("a table that had hands before the log", "had before this log, as they say: 41"),
@@ -104,6 +107,13 @@ def test_witnesses_are_named_only_if_the_verifier_trusts_them():
 )
 def test_what_cannot_be_checked_is_said(label, says):
     assert any(says in limit for limit in said_of(label).not_checked)
+
+
+def test_what_can_be_checked_is_not_said_to_be_no_part_of_it():
+    """A seat may be silent until the roll is closed; who got the places is signed at the end."""
+    for label in ("just opened", "one seat, in the open", "nobody contributes"):
+        assert not any("not in R" in limit for limit in said_of(label).not_checked)
+    assert not any("who got the places" in limit for limit in said_of("small").not_checked)
 
 
 def test_a_range_of_the_log_says_what_it_spans():

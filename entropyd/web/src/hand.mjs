@@ -71,7 +71,8 @@ function publishedOf({ receipts, leaves, hashes }) {
 
 /** What the file cannot show, or what it could and does not. */
 function limitsOfHand(hand, ownLater) {
-  const { receipts, included, ring, tree, reveal, recipients, rules, dealt } = hand;
+  const { file, receipts, included, ring, tree, reveal, recipients, rules, dealt } = hand;
+  const silent = silentSeats(hand);
   const unseen = unseenSteps(hand);
   const outside = Object.keys(receipts).filter((name) => !(name in included));
   return [
@@ -81,10 +82,21 @@ function limitsOfHand(hand, ownLater) {
     ...(outside.length > 0 ? [{ code: 'not_in_log', names: outside.join(', ') }] : []),
     ...(tree === null || tree.seenBy.length === 0 ? ['operator_only'] : []),
     ...(recipients === null && dealt ? ['no_recipients'] : []),
+    ...(saysRecipients(hand) && endOf(hand) === undefined ? ['not_bound'] : []),
+    ...(silent > 0 ? [{ code: 'silent', silent, seats: file.seats.length }] : []),
     'gap', contributionLimit(hand), 'host',
     ...(reveal === null ? ['not_revealed'] : ['source']),
     ...(rules.lines.has('parent') ? ['discards'] : []),
   ];
+}
+
+const saysRecipients = ({ file: { recipients, cards } }) =>
+  recipients?.length > 0 || cards.some(({ recipient }) => recipient !== '');
+
+/** How many seats have no contribution; 0 while the roll is not closed. */
+function silentSeats(hand) {
+  const roll = rollOf(hand);
+  return roll === undefined ? 0 : hand.file.seats.length - Number(roll.contributions);
 }
 
 /** Of a check that ended early only what it could not have shown anyway. */
