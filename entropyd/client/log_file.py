@@ -39,7 +39,9 @@ def log_file(log: Log, first: int, last: int) -> Proof:
     checkpoint = Checkpoint.decode(note.text)
     if last >= checkpoint.size:
         raise RequestError(
-            "range", f"ends at {last}; the checkpoint covers {checkpoint.size} entries"
+            "range",
+            f"ends at {last}; the checkpoint covers {checkpoint.size} entries: end before that, or"
+            " ask again, new ones are signed for within a second",
         )
     entries = list(islice(log.receipts(first), last - first + 1))
     _refuse_gap(entries, first, last)
