@@ -36,7 +36,8 @@ class RoundRecord:
         client_seed: what it was played with.
         rules: its canonical lines.
         stays_open: it goes on until it is closed or voided.
-        outcome: as in a round file; None if it was voided as it was played.
+        outcome: as in a round file; None if it was voided as it was played, or if it was read
+            without the secret part that it stands in.
     """
 
     round_id: str
@@ -78,6 +79,10 @@ class RoundRecord:
 def decode_round(public: bytes, secret: bytes) -> RoundRecord:
     """Return the round that `RoundRecord.encode` wrote.
 
+    Args:
+        public: as it was written.
+        secret: as it was written; empty if it is there no more.
+
     Raises:
         InternalError: the bytes are no such record.
     """
@@ -91,10 +96,17 @@ def decode_round(public: bytes, secret: bytes) -> RoundRecord:
             client_seed=found["client_seed"],
             rules=found["rules"].encode("ascii"),
             stays_open=found["stays_open"],
-            outcome=_load(secret) if found["stays_open"] else found["outcome"],
+            outcome=_outcome(found, secret),
         )
     except (KeyError, ValueError) as error:
         raise InternalError("the record of a round is damaged") from error
+
+
+def _outcome(public: Mapping[str, Any], secret: bytes) -> Mapping[str, Any] | None:
+    if not public["stays_open"]:
+        outcome: Mapping[str, Any] | None = public["outcome"]
+        return outcome
+    return _load(secret) if secret else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -288,6 +288,25 @@ class Ledger(Protocol):
         """
         ...
 
+    def told_step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        """Return a step as `step` does, with an empty secret; also one whose secret is destroyed.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
+            LedgerDamagedError: the row was changed.
+        """
+        ...
+
+    def told_steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        """Return steps as `steps` does, with empty secrets; also those whose are destroyed.
+
+        Raises:
+            As `told_step`.
+        """
+        ...
+
     def subjects(  # noqa: PLR0917  in the order in which a list asks for its pages
         self,
         kind: SubjectKind,

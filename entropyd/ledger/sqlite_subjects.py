@@ -74,6 +74,20 @@ class SubjectReader(ABC):
         rows = self._ask(lambda reader: find_steps(reader, owner, after, limit))
         return [self._step_rows.read(row, owner) for row in rows]
 
+    def told_step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        """Return a step without its secret. See `Ledger.told_step`."""
+        owner = (kind, tenant, name)
+        row = self._ask(lambda reader: find_step(reader, owner, key))
+        return None if row is None else self._step_rows.read(row, owner, with_secret=False)
+
+    def told_steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        """Return steps of a subject without their secrets. See `Ledger.told_steps`."""
+        owner = (kind, tenant, name)
+        rows = self._ask(lambda reader: find_steps(reader, owner, after, limit))
+        return [self._step_rows.read(row, owner, with_secret=False) for row in rows]
+
     def subjects(  # noqa: PLR0917  as in the contract
         self,
         kind: SubjectKind,

@@ -192,15 +192,22 @@ class StepRows:
         )
         return (*row[:8], self._proof(row.told(), binding, steps, b"snapshot"))
 
-    def read(self, row: StoredStep, owner: SubjectId) -> StepRecord:
+    def read(self, row: StoredStep, owner: SubjectId, *, with_secret: bool = True) -> StepRecord:
         """Return the record in a row that was found for a subject.
+
+        Args:
+            row: as it was found.
+            owner: the subject.
+            with_secret: decrypt its secret too; it is empty otherwise.
 
         Raises:
             LedgerDamagedError: the row is another subject's, or was changed.
-            SecretsDestroyedError: its secret is gone.
+            SecretsDestroyedError: the secret is asked for, and gone.
         """
         binding = subject_binding(*owner)
         self.check(row, binding)
+        if not with_secret:
+            return StepRecord(row.number, row.step, row.key, row.public, b"", row.at_ns)
         if row.secret is None:
             raise _destroyed(f"step {row.number}", owner)
         secret = self._open(row.secret, binding, row.number, b"secret", row.where)

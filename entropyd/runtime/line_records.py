@@ -4,10 +4,15 @@ Spec: docs/protocol.md, "Life of a line of pairs".
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from entropyd.errors import InternalError, PairNotFoundError, RoundNotFoundError
+from entropyd.errors import (
+    InternalError,
+    PairNotFoundError,
+    RoundNotFoundError,
+    SecretsDestroyedError,
+)
 from entropyd.games.pair_line import PairLine
 from entropyd.games.pair_records import (
     EXPIRED,
@@ -20,6 +25,7 @@ from entropyd.games.pair_records import (
 )
 from entropyd.games.pair_snapshot import decode_line, decode_seeds
 from entropyd.games.pair_steps import OPEN_KEY, Kept, LineOwner, end_key, pair_key, round_key
+from entropyd.games.rounds import play
 from entropyd.ledger.subjects import StepRecord, Subject, SubjectKind
 
 # So many rows are read before others have their turn, at the ledger too: some milliseconds.
@@ -41,6 +47,16 @@ class LineLedger(Protocol):
         self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
     ) -> list[StepRecord]:
         """See `Ledger.steps`."""
+        ...
+
+    def told_step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        """See `Ledger.told_step`."""
+        ...
+
+    def told_steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        """See `Ledger.told_steps`."""
         ...
 
     def subjects(  # noqa: PLR0917 - the ledger's own
@@ -119,8 +135,14 @@ class LineRecords:
             after, limit = found[-1].name, limit - rows
 
     def step(self, owner: LineOwner, key: str) -> StepRecord | None:
-        """Return the step of a line that has a key, or None. Raises LedgerError."""
-        return self._ledger.step(SubjectKind.PAIRS, *owner, key)
+        """Return the step of a line that has a key, or None. Raises LedgerError.
+
+        Its secret is empty if it was destroyed after its retention; `view` does without.
+        """
+        try:
+            return self._ledger.step(SubjectKind.PAIRS, *owner, key)
+        except SecretsDestroyedError:
+            return self._ledger.told_step(SubjectKind.PAIRS, *owner, key)
 
     def opening(self, owner: LineOwner) -> bytes:
         """Return where the first two seeds of a line came from, as recorded."""
@@ -147,10 +169,29 @@ class LineRecords:
         return self.view(owner, record)
 
     def view(self, owner: LineOwner, step: StepRecord) -> RoundView:
-        """Return the round that a step played, as it stands now."""
-        record = decode_round(step.public, step.secret)
+        """Return the round that a step played, as it stands now.
+
+        Raises:
+            SecretsDestroyedError: what it came to was destroyed, and its pair never revealed.
+        """
+        record = self._record(owner, step)
         is_open, void_reason = self._standing(owner, record)
         return RoundView(record, step.number, step.at_ns, is_open, void_reason)
+
+    def _record(self, owner: LineOwner, step: StepRecord) -> RoundRecord:
+        record = decode_round(step.public, step.secret)
+        if not record.stays_open or step.secret:
+            return record
+        # Of a pair that was revealed, what was destroyed follows from what is public.
+        revealed = self.revealed(owner, record.pair)
+        if revealed is None:
+            raise SecretsDestroyedError(
+                f"round {record.round_id!r}: its outcome was destroyed after its retention, and"
+                f" its pair {record.pair} was never revealed; its nonce stays spent"
+            )
+        seed = revealed[0].server_seed
+        played = play(record.decoded_rules, seed, record.client_seed, record.nonce)
+        return replace(record, outcome=played.outcome.as_json())
 
     def rounds(self, owner: LineOwner, pair: int, after: int, limit: int) -> Sequence[RoundView]:
         """Return rounds of a pair in the order of their nonces.
@@ -172,12 +213,18 @@ class LineRecords:
     def _steps_of_pair(self, owner: LineOwner, pair: int, after: int) -> Iterator[StepRecord]:
         """Yield the steps of a pair up to the one that revealed it."""
         after = max(after, self._last_step_before(owner, pair))
-        while page := self._ledger.steps(SubjectKind.PAIRS, *owner, after, ROWS_A_TURN):
+        while page := self._page(owner, after):
             for step in page:
                 if step.key == pair_key(pair):
                     return
                 yield step
             after = page[-1].number
+
+    def _page(self, owner: LineOwner, after: int) -> Sequence[StepRecord]:
+        try:
+            return self._ledger.steps(SubjectKind.PAIRS, *owner, after, ROWS_A_TURN)
+        except SecretsDestroyedError:
+            return self._ledger.told_steps(SubjectKind.PAIRS, *owner, after, ROWS_A_TURN)
 
     def _last_step_before(self, owner: LineOwner, pair: int) -> int:
         if pair == 1:

@@ -476,6 +476,10 @@ def test_destroyed_secrets_of_steps_are_gone_and_the_rest_remains(state, monkeyp
     ):
         with pytest.raises(SecretsDestroyedError, match="destroyed after its retention"):
             refused()
+    told = ledger.told_step(MATCH, "room", "m1", "k1")
+    assert told is not None
+    assert (make_step("m1", key="k1").public, b"") == (told.public, told.secret)
+    assert told == ledger.told_steps(MATCH, "room", "m1", 0, 9)[0]
     whole = ledger.step(MATCH, "room", "m0", "k12")
     assert whole is not None
     assert make_step("m0", key="k12").secret == whole.secret

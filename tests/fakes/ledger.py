@@ -233,6 +233,16 @@ class MemoryLedger:
         with self._whole:
             return self._disk.steps.get((kind, tenant, name), [])[after:][:limit]
 
+    def told_step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        found = self.step(kind, tenant, name, key)
+        return None if found is None else dataclasses.replace(found, secret=b"")
+
+    def told_steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        found = self.steps(kind, tenant, name, after, limit)
+        return [dataclasses.replace(step, secret=b"") for step in found]
+
     def subjects(
         self,
         kind: SubjectKind,
@@ -393,6 +403,14 @@ class WrappedLedger:
         self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
     ) -> list[StepRecord]:
         return self.inner.steps(kind, tenant, name, after, limit)
+
+    def told_step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
+        return self.inner.told_step(kind, tenant, name, key)
+
+    def told_steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        return self.inner.told_steps(kind, tenant, name, after, limit)
 
     def subjects(
         self,
