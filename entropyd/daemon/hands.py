@@ -70,6 +70,7 @@ def make_hands(
     feed = HandFeed(dealer.draining)
     for listener in (sweep.note, feed.changed):
         watch.listen(listener)
+    watch.listen_to_doubts(sweep.look_at)
     messages = HandMessages(log=signer.origin, sign=signer.sign_receipt, receipt=store.receipt)
     core = HandCore(hands, messages, feed, events=writer, patience=patience, wall_ns=time.time_ns)
     return HandParts(core, sweep, hands)

@@ -55,12 +55,13 @@ class HandClock:
     def _wall_ahead_ns(self, hand: Hand) -> int:
         """Return by how much the wall clock was ahead of the monotonic one when it counted."""
         key = hand.opened.tenant, hand.opened.hand
-        ahead = self._ahead.get(key)
-        if ahead is None:
-            ahead = self._wall_ns() - self._clock_ns()
-            if hand.state not in ENDED:
-                self._ahead[key] = ahead
-        return ahead
+        if hand.state in ENDED:
+            # Also where nobody was told that the step which ended it was recorded.
+            self._ahead.pop(key, None)
+            return self._wall_ns() - self._clock_ns()
+        if key not in self._ahead:
+            self._ahead[key] = self._wall_ns() - self._clock_ns()
+        return self._ahead[key]
 
 
 def _whole(at_ns: int) -> int:

@@ -90,9 +90,8 @@ class HandOpening:
             TableFullError: the table has as many open hands as it may.
             EntropydError: as `StepCalls.enqueue` and `outcomes`.
         """
-        name = HandName(ask.tenant, ask.table, ask.hand)
         with self._calls.call() as arrived_ns:
-            async with self._turns.at(name, answer_by_ns) as turn:
+            async with self._turns.at(_name_of(ask), answer_by_ns) as turn:
                 found = self._found(ask)
                 if found is not None:
                     self._calls.note_replayed(arrived_ns)
@@ -187,11 +186,17 @@ class HandOpening:
             if isinstance(outcome, StepRecorded):
                 opened = self._store.recorded(ask.tenant, ask.hand, outcome).hand
         except EntropydError:
-            # Whether it was recorded is not known.
+            # Whether it was recorded is not known; nothing was, if nothing was drawn.
             self._tables.doubt(ask.tenant, ask.table)
+            if waiter.drawn:
+                self._watch.opening_doubted(_name_of(ask))
         self._tables.release(ask.tenant, ask.table, opened)
         if opened is not None:
             self._watch.opened(opened)
+
+
+def _name_of(ask: OpenAsk) -> HandName:
+    return HandName(ask.tenant, ask.table, ask.hand)
 
 
 def _require_window(ask: OpenAsk, limits: HandLimits) -> None:

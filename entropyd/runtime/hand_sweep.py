@@ -99,6 +99,11 @@ class HandSweep:
             self._queue = [(due, *_texts(name)) for name, due in self._due.items()]
             heapify(self._queue)
 
+    def look_at(self, name: HandName) -> None:
+        """Look soon at a hand that may have been opened: its commit was not confirmed."""
+        if name not in self._due:
+            self._put(name, self._clock_ns() + RETRY_NS)
+
     def tick(self) -> None:
         """Read some pages, if any are left, and begin to advance what is due.
 
@@ -153,19 +158,25 @@ class HandSweep:
         task.add_done_callback(lambda done: self._end(name, done))
 
     async def _advance(self, name: HandName) -> None:
+        kept, due_ns = None, None
         try:
             kept = await self._hands.advance(name, self._clock_ns() + PATIENCE_NS)
         except _LATER:
-            self._put(name, self._clock_ns() + RETRY_NS)
+            due_ns = self._clock_ns() + RETRY_NS
         except HandNotFoundError:
-            self._due.pop(name, None)
-        else:
-            # Its limit may be another one by now, or its step another call's.
-            self._due.pop(name, None)
+            pass
+        # It does not run any more when it is put: a tick would let one that does drop for good.
+        del self._running[name]
+        # Its limit may be another one by now, or its step another call's.
+        self._due.pop(name, None)
+        if kept is not None:
             self.note(kept.hand)
+        elif due_ns is not None:
+            self._put(name, due_ns)
 
     def _end(self, name: HandName, task: asyncio.Task[None]) -> None:
-        del self._running[name]
+        if self._running.get(name) is task:
+            del self._running[name]
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_fatal(error)
 

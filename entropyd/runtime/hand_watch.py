@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from entropyd.hands.hand import Hand, HandState
+from entropyd.runtime.hand_turns import HandName
 
 
 class HandObserver(Protocol):
@@ -35,10 +36,20 @@ class HandWatch:
         """Make it, with nobody listening but who counts."""
         self._observer = observer
         self._listeners: list[Listener] = []
+        self._doubters: list[Callable[[HandName], None]] = []
 
     def listen(self, listener: Listener) -> None:
         """Have `listener` called with each hand that was opened or went on. It must not raise."""
         self._listeners.append(listener)
+
+    def listen_to_doubts(self, doubter: Callable[[HandName], None]) -> None:
+        """Have `doubter` called with each hand that may have been opened. It must not raise."""
+        self._doubters.append(doubter)
+
+    def opening_doubted(self, name: HandName) -> None:
+        """Tell of an opening that was not confirmed: the ledger knows whether it is there."""
+        for doubter in self._doubters:
+            doubter(name)
 
     def opened(self, hand: Hand) -> None:
         """Tell of a hand that was opened."""

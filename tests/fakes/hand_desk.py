@@ -137,6 +137,7 @@ class HandDesk:
         )
         self.sweep = HandSweep(self.hands, ["room"], clock_ns=clock, on_fatal=self.fatal.append)
         watch.listen(self.sweep.note)
+        watch.listen_to_doubts(self.sweep.look_at)
         self.feed = HandFeed(self.table.dealer.draining)
         watch.listen(self.feed.changed)
         self.core = HandCore(

@@ -2,11 +2,14 @@
 
 import asyncio
 
+import pytest
+
+from entropyd.errors import LedgerUnavailableError
 from entropyd.runtime.hand_clock import HandClock
 from entropyd.v1 import hand_service_pb2 as pb
 from tests.fakes.dealing import SECOND
 from tests.fakes.hand_desk import HOUR, MS, HandDesk, Player
-from tests.fakes.ledger import MemoryDisk, MemoryLedger
+from tests.fakes.ledger import FaultyLedger, MemoryDisk, MemoryLedger
 from tests.fakes.manual_time import settle
 from tests.fakes.opened_hands import opened
 
@@ -91,6 +94,25 @@ def test_the_time_is_kept_of_hands_that_go_on_and_of_no_other():
 
     desk.run(scenario)
     assert 1 == len(desk.hands._clock)
+
+
+def test_the_time_of_a_hand_that_ended_unseen_is_forgotten():
+    """Nobody was told of the commit that ended it; whoever asks next finds it so."""
+    ledger = FaultyLedger(MemoryLedger())
+    desk = HandDesk(ledger=ledger)
+
+    async def scenario():
+        await desk.open()
+        ledger.fail_but_written = 1
+        with pytest.raises(LedgerUnavailableError):
+            await desk.void()
+        desk.table.clock.advance(2)
+        await settle()
+        assert 1 == len(desk.hands._clock)
+        await desk.void()
+
+    desk.run(scenario)
+    assert 0 == len(desk.hands._clock)
 
 
 def test_a_time_is_whole_milliseconds_and_comes_back():

@@ -3,12 +3,21 @@
 import asyncio
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from entropyd.errors import LedgerDamagedError, OverloadError, RequestError, TableFullError
+from entropyd.errors import (
+    LedgerDamagedError,
+    LedgerUnavailableError,
+    OverloadError,
+    RequestError,
+    TableFullError,
+)
+from entropyd.hands.hand import HandState
 from entropyd.log.source_line import ReceiptHealth, ReceiptSourceKind, SourceClass
 from entropyd.runtime import hand_sweep, hand_tables
+from entropyd.runtime.hand_sweep import HandSweep
 from entropyd.runtime.hand_tables import HandTables
 from entropyd.runtime.hand_turns import HandName
 from entropyd.service import hand_feed
@@ -17,6 +26,7 @@ from entropyd.v1 import hand_service_pb2 as pb
 from entropyd.v1 import types_pb2
 from tests.fakes.dealing import SECOND
 from tests.fakes.hand_desk import HOUR, LIMITS, HandDesk, Player, key
+from tests.fakes.ledger import FaultyLedger, MemoryLedger
 from tests.fakes.manual_time import settle
 
 
@@ -133,6 +143,54 @@ class CountingLedger:
     def __getattr__(self, name):
         self.asked[name] += 1
         return getattr(self._ledger, name)
+
+
+def test_an_opening_that_was_written_unseen_is_swept_in_time():
+    """Its commit was not confirmed and nobody asks again: its window ends all the same."""
+    ledger = FaultyLedger(MemoryLedger())
+    desk = HandDesk(ledger=ledger)
+
+    async def scenario():
+        ledger.fail_not_written = 1
+        await refused(LedgerUnavailableError, desk.open("h-2"))
+        await asyncio.sleep(2)
+        ledger.fail_but_written = 1
+        await refused(LedgerUnavailableError, desk.open(players=(Player("seat-1"),), seconds=30))
+        assert 2 == len(desk.sweep)
+        for _ in range(3):
+            await asyncio.sleep(15)
+            desk.sweep.tick()
+        await asyncio.sleep(1)
+
+    desk.run(scenario)
+    assert HandState.SEALED == desk.kept().state
+    assert 1 == len(desk.sweep)
+
+
+def test_a_hand_that_is_due_again_as_its_step_ends_is_not_dropped(monkeypatch):
+    """A tick in the moment between: what it meets does not run any more."""
+    desk = HandDesk()
+    real = HandSweep._put
+    # Put when its step is recorded, and when the sweep's own task ends.
+    puts = ["recorded", "ends"]
+
+    def put(sweep: HandSweep, *wish: Any) -> None:
+        real(sweep, *wish)
+        if puts and puts.pop(0) == "ends":
+            desk.table.clock.advance(HOUR // SECOND)
+            sweep.tick()
+
+    async def scenario():
+        await desk.open(players=(Player("seat-1"),), seconds=30)
+        monkeypatch.setattr(HandSweep, "_put", put)
+        desk.table.clock.advance(30)
+        desk.sweep.tick()
+        await asyncio.sleep(0.1)
+        desk.sweep.tick()
+        await asyncio.sleep(0.1)
+        return await desk.ask("get_hand", pb.GetHandRequest(key=key()))
+
+    assert pb.HAND_STATE_VOID == desk.run(scenario).hand.state
 
 
 def test_a_step_reads_its_hand_once():
