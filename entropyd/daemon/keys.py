@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from entropyd.config import Config
 from entropyd.errors import ConfigError
@@ -29,12 +30,14 @@ class LogKeys:
     receipts: tuple[SigningKey, ...] = field(repr=False)
 
 
-def load_log_keys(config: Config, origin: str) -> LogKeys:
+def load_log_keys(config: Config, origin: str, *, begun: bool = False) -> LogKeys:
     """Return the keys of the log. Only who holds the state directory may make one in it.
 
     Args:
         config: says where they are.
         origin: name of the log.
+        begun: the log has entries, so that its keys were there: one that is missing is lost, and
+            a new one in its place would only look like it.
 
     Raises:
         ConfigError: a key cannot be used, or both are the same; the text has the remedy.
@@ -44,12 +47,12 @@ def load_log_keys(config: Config, origin: str) -> LogKeys:
     of_checkpoints = config.keys.checkpoints_path(directory)
     of_receipts = config.keys.receipts_path(directory)
     checkpoints = (
-        read_or_make_seeds(state / CHECKPOINTS_NAME)
+        _own_seeds(state / CHECKPOINTS_NAME, begun=begun)
         if of_checkpoints is None
         else read_seeds(of_checkpoints)
     )
     receipts = (
-        read_or_make_seeds(state / RECEIPTS_NAME)
+        _own_seeds(state / RECEIPTS_NAME, begun=begun)
         if of_receipts is None
         else read_seeds(of_receipts)
     )
@@ -64,3 +67,12 @@ def load_log_keys(config: Config, origin: str) -> LogKeys:
         checkpoints=tuple(SigningKey.from_seed(names[0], seed) for seed in checkpoints),
         receipts=tuple(SigningKey.from_seed(names[1], seed) for seed in receipts),
     )
+
+
+def _own_seeds(path: Path, *, begun: bool) -> tuple[bytes, ...]:
+    if begun and not path.exists():
+        raise ConfigError(
+            f"log key {path}: is not there, and what the log has is signed with it; restore the"
+            " file from its copy: without it the log cannot go on"
+        )
+    return read_or_make_seeds(path)

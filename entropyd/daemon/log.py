@@ -54,7 +54,7 @@ def open_log(config: Config, ledger: SqliteLedger, policy: GatePolicy) -> LogSig
         LedgerUnavailableError: the entries cannot be recorded.
     """
     origin = log_origin(config, ledger)
-    keys = load_log_keys(config, origin)
+    keys = load_log_keys(config, origin, begun=ledger.log_size() > 0)
     opening = _Opening(ledger, origin)
     signer = LogSigner(
         origin,

@@ -144,6 +144,19 @@ def test_a_key_file_that_lacks_what_was_in_force_is_refused(tmp_path, ledger, sp
     assert size == ledger.log_size()
 
 
+@pytest.mark.parametrize("name", ["receipts.key", "checkpoints.key"])
+def test_no_key_is_made_in_place_of_one_that_is_lost(tmp_path, ledger, name):
+    """It would look like the lost one, to whoever copies keys, and is none."""
+    opened(tmp_path, ledger)
+    kept = (tmp_path / name).rename(tmp_path / "kept")
+    with pytest.raises(ConfigError, match=f"{name}: is not there, .*restore the file"):
+        opened(tmp_path, ledger)
+    assert not (tmp_path / name).exists()
+    kept.rename(tmp_path / name)
+    opened(tmp_path, ledger)
+    assert FIRST == told(ledger)
+
+
 def test_a_log_keeps_its_name(tmp_path, ledger):
     opened(tmp_path, ledger)
     with pytest.raises(ConfigError, match=r'node\.origin: .*set origin = "dc1"'):
