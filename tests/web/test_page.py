@@ -109,7 +109,7 @@ def test_each_slip_of_a_typed_round_is_explained(opened, cause):
     """The form takes fields as they are typed, and says what would have matched."""
     # An input of one line drops line ends itself.
     fields = {
-        name: value.replace("\n", "") for name, value in _typed(SLIPS[cause](a_round())).items()
+        name: value.replace("\n", "") for name, value in typed(SLIPS[cause](a_round())).items()
     }
     if cause == "hash_space":
         fields["hash"] += " "
@@ -122,7 +122,7 @@ def test_each_slip_of_a_typed_round_is_explained(opened, cause):
     assert _first_words(cause) in en
 
 
-def _typed(fields):
+def typed(fields):
     words = {"outcome": " ".join(fields["words"])} if "words" in fields else {}
     return {k: v for k, v in fields.items() if k != "words"} | words
 
@@ -154,7 +154,7 @@ def _first_words(cause):
 def test_a_round_of_every_game_can_be_typed(opened, game, machine):
     """With its parameters and its outcome as a person writes it."""
     page = opened()
-    fields = _typed(a_round(game, "v2", machine=machine))
+    fields = typed(a_round(game, "v2", machine=machine))
     assert "match" == page.check_round(**fields)
     assert "match" == page.check_round(**fields | {"outcome": fields["outcome"].replace(" ", ", ")})
     assert "computed" == page.check_round(**fields | {"outcome": "", "hash": ""})
@@ -287,7 +287,7 @@ def test_with_the_keyboard_alone(opened):
     assert fields == order
     page.do("press", key="Tab")
     page.do("press", key="Enter")
-    fields = _typed(a_round("roulette", "v2"))
+    fields = typed(a_round("roulette", "v2"))
     for name in ("seed", "hash", "client", "nonce", "profile", "game", "outcome"):
         page.do("press", key="Tab")
         assert name == page.evaluate(focused)
