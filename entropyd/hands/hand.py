@@ -328,7 +328,8 @@ class Hand:
         if self.state is HandState.VOID and self.reason == reason:
             return self
         if self.state in ENDED:
-            raise self._wrong_state("it is voided", HandState.OPEN, HandState.SEALED)
+            live = (HandState.OPEN, HandState.ROLLED, HandState.SEALED)
+            raise self._wrong_state("it is voided", *live)
         return replace(self, state=HandState.VOID, reason=reason)
 
     def expire(self, now_ns: int, expires_ns: int) -> "Hand":

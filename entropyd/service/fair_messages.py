@@ -64,7 +64,7 @@ def round_ask(request: pb.PlayRoundRequest) -> RoundAsk:
     check_id("key.round", request.key.round)
     game = _GAMES.get(request.game)
     if game is None:
-        raise RequestError("game", f"is {request.game}; expected one of the games")
+        raise RequestError("game", f"is {request.game}; expected {_names(pb.Game, _GAMES)}")
     return RoundAsk(
         round_id=request.key.round,
         game=game,
@@ -89,6 +89,10 @@ def shown_hash(request: pb.SetClientSeedRequest) -> bytes:
     return request.server_hash
 
 
+def _names(kind: Any, known: Mapping[Any, object]) -> str:
+    return ", ".join(kind.Name(number) for number in known)
+
+
 def _machine(request: pb.PlayRoundRequest, game: Game) -> Machine | None:
     if game is not Game.SLOTS:
         if request.machine != pb.MACHINE_UNSPECIFIED:
@@ -96,7 +100,9 @@ def _machine(request: pb.PlayRoundRequest, game: Game) -> Machine | None:
         return None
     machine = _MACHINES.get(request.machine)
     if machine is None:
-        raise RequestError("machine", f"is {request.machine}; expected one of the machines")
+        raise RequestError(
+            "machine", f"is {request.machine}; expected {_names(pb.Machine, _MACHINES)}"
+        )
     return machine
 
 

@@ -619,7 +619,7 @@ class ContributeResponse(_message.Message):
 
     @_builtins.property
     def dealt(self) -> Global___DealCardsResponse:
-        """What `deal` got."""
+        """What `deal` got; absent without one, where it was refused, and where the hand is not sealed yet."""
 
     @_builtins.property
     def deal_refusal(self) -> _shuffle_service_pb2.Refusal:

@@ -156,7 +156,10 @@ class HandServiceServicer:
         """SealHand ends a window whose deadline has passed: it closes the roll, seals the hand, or voids it
         where a leaf of the roll is missing (reason "unopened"). The daemon does the same by itself; a
         caller gets the receipt by asking: that of the roll, while its values are awaited. Before the
-        deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. Role `deal`.
+        deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. A hand that is sealed, or
+        has ended, is answered as it is. Role `deal`.
+
+        Errors: NOT_FOUND, FAILED_PRECONDITION (WINDOW_OPEN), UNAVAILABLE, DATA_LOSS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -201,14 +204,22 @@ class HandServiceServicer:
 
     def CloseHand(self, request, context):
         """CloseHand ends a hand, and may open the next one of the table in the same call. Closed is closed
-        also where the next cannot be opened: `next_refusal` says why. Role `deal`.
+        also where the next cannot be opened: `next_refusal` says why. A hand that was never sealed is
+        voided, not closed. Role `deal`.
+
+        Errors: NOT_FOUND, INVALID_ARGUMENT (`next` is malformed; nothing is closed), FAILED_PRECONDITION
+        (WRONG_STATE: not sealed, or void), UNAVAILABLE, DATA_LOSS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def VoidHand(self, request, context):
-        """VoidHand ends a hand in public, with a reason. Its id stays spent. Role `void`.
+        """VoidHand ends a hand in public, with a reason. Its id stays spent. Voided again for the same
+        reason, it is answered as it is. Role `void`.
+
+        Errors: NOT_FOUND, INVALID_ARGUMENT (the reason), FAILED_PRECONDITION (WRONG_STATE: closed, or void
+        for another reason), UNAVAILABLE, DATA_LOSS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -216,6 +227,8 @@ class HandServiceServicer:
 
     def GetHand(self, request, context):
         """GetHand returns everything public about a hand. Roles `deal`, `contribute`, `audit`.
+
+        Errors: NOT_FOUND (no such hand at this table here), UNAVAILABLE, DATA_LOSS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -224,14 +237,18 @@ class HandServiceServicer:
     def ListHands(self, request, context):
         """ListHands returns hands in byte order of table and number (AIP-158): what was open when a game
         server died. Roles `deal`, `audit`.
+
+        Errors: INVALID_ARGUMENT (page_size, page_token), UNAVAILABLE, DATA_LOSS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchHand(self, request, context):
-        """WatchHand tells the hand as it is and then whenever it changes, until it has ended. Roles `deal`,
-        `contribute`, `audit`.
+        """WatchHand tells the hand as it is and then whenever it changes, until it has ended. It needs no
+        deadline. Roles `deal`, `contribute`, `audit`.
+
+        Errors: NOT_FOUND, UNAVAILABLE (the daemon stops; watch again when it is back), DATA_LOSS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

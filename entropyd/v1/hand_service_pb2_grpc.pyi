@@ -73,7 +73,10 @@ class HandServiceStub:
     """SealHand ends a window whose deadline has passed: it closes the roll, seals the hand, or voids it
     where a leaf of the roll is missing (reason "unopened"). The daemon does the same by itself; a
     caller gets the receipt by asking: that of the roll, while its values are awaited. Before the
-    deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. Role `deal`.
+    deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. A hand that is sealed, or
+    has ended, is answered as it is. Role `deal`.
+
+    Errors: NOT_FOUND, FAILED_PRECONDITION (WINDOW_OPEN), UNAVAILABLE, DATA_LOSS.
     """
     DealCards: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.DealCardsRequest, _hand_service_pb2.DealCardsResponse]
     """DealCards deals the next places, in order, each to a recipient, against a claim. The same claim
@@ -102,19 +105,35 @@ class HandServiceStub:
     """
     CloseHand: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.CloseHandRequest, _hand_service_pb2.CloseHandResponse]
     """CloseHand ends a hand, and may open the next one of the table in the same call. Closed is closed
-    also where the next cannot be opened: `next_refusal` says why. Role `deal`.
+    also where the next cannot be opened: `next_refusal` says why. A hand that was never sealed is
+    voided, not closed. Role `deal`.
+
+    Errors: NOT_FOUND, INVALID_ARGUMENT (`next` is malformed; nothing is closed), FAILED_PRECONDITION
+    (WRONG_STATE: not sealed, or void), UNAVAILABLE, DATA_LOSS.
     """
     VoidHand: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.VoidHandRequest, _hand_service_pb2.VoidHandResponse]
-    """VoidHand ends a hand in public, with a reason. Its id stays spent. Role `void`."""
+    """VoidHand ends a hand in public, with a reason. Its id stays spent. Voided again for the same
+    reason, it is answered as it is. Role `void`.
+
+    Errors: NOT_FOUND, INVALID_ARGUMENT (the reason), FAILED_PRECONDITION (WRONG_STATE: closed, or void
+    for another reason), UNAVAILABLE, DATA_LOSS.
+    """
     GetHand: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.GetHandRequest, _hand_service_pb2.GetHandResponse]
-    """GetHand returns everything public about a hand. Roles `deal`, `contribute`, `audit`."""
+    """GetHand returns everything public about a hand. Roles `deal`, `contribute`, `audit`.
+
+    Errors: NOT_FOUND (no such hand at this table here), UNAVAILABLE, DATA_LOSS.
+    """
     ListHands: _grpc.UnaryUnaryMultiCallable[_hand_service_pb2.ListHandsRequest, _hand_service_pb2.ListHandsResponse]
     """ListHands returns hands in byte order of table and number (AIP-158): what was open when a game
     server died. Roles `deal`, `audit`.
+
+    Errors: INVALID_ARGUMENT (page_size, page_token), UNAVAILABLE, DATA_LOSS.
     """
     WatchHand: _grpc.UnaryStreamMultiCallable[_hand_service_pb2.WatchHandRequest, _hand_service_pb2.WatchHandResponse]
-    """WatchHand tells the hand as it is and then whenever it changes, until it has ended. Roles `deal`,
-    `contribute`, `audit`.
+    """WatchHand tells the hand as it is and then whenever it changes, until it has ended. It needs no
+    deadline. Roles `deal`, `contribute`, `audit`.
+
+    Errors: NOT_FOUND, UNAVAILABLE (the daemon stops; watch again when it is back), DATA_LOSS.
     """
 
 @_typing.type_check_only
@@ -162,7 +181,10 @@ class HandServiceAsyncStub(HandServiceStub):
     """SealHand ends a window whose deadline has passed: it closes the roll, seals the hand, or voids it
     where a leaf of the roll is missing (reason "unopened"). The daemon does the same by itself; a
     caller gets the receipt by asking: that of the roll, while its values are awaited. Before the
-    deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. Role `deal`.
+    deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. A hand that is sealed, or
+    has ended, is answered as it is. Role `deal`.
+
+    Errors: NOT_FOUND, FAILED_PRECONDITION (WINDOW_OPEN), UNAVAILABLE, DATA_LOSS.
     """
     DealCards: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.DealCardsRequest, _hand_service_pb2.DealCardsResponse]  # type: ignore[assignment]
     """DealCards deals the next places, in order, each to a recipient, against a claim. The same claim
@@ -191,19 +213,35 @@ class HandServiceAsyncStub(HandServiceStub):
     """
     CloseHand: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.CloseHandRequest, _hand_service_pb2.CloseHandResponse]  # type: ignore[assignment]
     """CloseHand ends a hand, and may open the next one of the table in the same call. Closed is closed
-    also where the next cannot be opened: `next_refusal` says why. Role `deal`.
+    also where the next cannot be opened: `next_refusal` says why. A hand that was never sealed is
+    voided, not closed. Role `deal`.
+
+    Errors: NOT_FOUND, INVALID_ARGUMENT (`next` is malformed; nothing is closed), FAILED_PRECONDITION
+    (WRONG_STATE: not sealed, or void), UNAVAILABLE, DATA_LOSS.
     """
     VoidHand: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.VoidHandRequest, _hand_service_pb2.VoidHandResponse]  # type: ignore[assignment]
-    """VoidHand ends a hand in public, with a reason. Its id stays spent. Role `void`."""
+    """VoidHand ends a hand in public, with a reason. Its id stays spent. Voided again for the same
+    reason, it is answered as it is. Role `void`.
+
+    Errors: NOT_FOUND, INVALID_ARGUMENT (the reason), FAILED_PRECONDITION (WRONG_STATE: closed, or void
+    for another reason), UNAVAILABLE, DATA_LOSS.
+    """
     GetHand: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.GetHandRequest, _hand_service_pb2.GetHandResponse]  # type: ignore[assignment]
-    """GetHand returns everything public about a hand. Roles `deal`, `contribute`, `audit`."""
+    """GetHand returns everything public about a hand. Roles `deal`, `contribute`, `audit`.
+
+    Errors: NOT_FOUND (no such hand at this table here), UNAVAILABLE, DATA_LOSS.
+    """
     ListHands: _aio.UnaryUnaryMultiCallable[_hand_service_pb2.ListHandsRequest, _hand_service_pb2.ListHandsResponse]  # type: ignore[assignment]
     """ListHands returns hands in byte order of table and number (AIP-158): what was open when a game
     server died. Roles `deal`, `audit`.
+
+    Errors: INVALID_ARGUMENT (page_size, page_token), UNAVAILABLE, DATA_LOSS.
     """
     WatchHand: _aio.UnaryStreamMultiCallable[_hand_service_pb2.WatchHandRequest, _hand_service_pb2.WatchHandResponse]  # type: ignore[assignment]
-    """WatchHand tells the hand as it is and then whenever it changes, until it has ended. Roles `deal`,
-    `contribute`, `audit`.
+    """WatchHand tells the hand as it is and then whenever it changes, until it has ended. It needs no
+    deadline. Roles `deal`, `contribute`, `audit`.
+
+    Errors: NOT_FOUND, UNAVAILABLE (the daemon stops; watch again when it is back), DATA_LOSS.
     """
 
 class HandServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -266,7 +304,10 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
         """SealHand ends a window whose deadline has passed: it closes the roll, seals the hand, or voids it
         where a leaf of the roll is missing (reason "unopened"). The daemon does the same by itself; a
         caller gets the receipt by asking: that of the roll, while its values are awaited. Before the
-        deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. Role `deal`.
+        deadline of an OPEN hand it is FAILED_PRECONDITION, reason WINDOW_OPEN. A hand that is sealed, or
+        has ended, is answered as it is. Role `deal`.
+
+        Errors: NOT_FOUND, FAILED_PRECONDITION (WINDOW_OPEN), UNAVAILABLE, DATA_LOSS.
         """
 
     @_abc_1.abstractmethod
@@ -319,7 +360,11 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_hand_service_pb2.CloseHandResponse, _abc.Awaitable[_hand_service_pb2.CloseHandResponse]]:
         """CloseHand ends a hand, and may open the next one of the table in the same call. Closed is closed
-        also where the next cannot be opened: `next_refusal` says why. Role `deal`.
+        also where the next cannot be opened: `next_refusal` says why. A hand that was never sealed is
+        voided, not closed. Role `deal`.
+
+        Errors: NOT_FOUND, INVALID_ARGUMENT (`next` is malformed; nothing is closed), FAILED_PRECONDITION
+        (WRONG_STATE: not sealed, or void), UNAVAILABLE, DATA_LOSS.
         """
 
     @_abc_1.abstractmethod
@@ -328,7 +373,12 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _hand_service_pb2.VoidHandRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_hand_service_pb2.VoidHandResponse, _abc.Awaitable[_hand_service_pb2.VoidHandResponse]]:
-        """VoidHand ends a hand in public, with a reason. Its id stays spent. Role `void`."""
+        """VoidHand ends a hand in public, with a reason. Its id stays spent. Voided again for the same
+        reason, it is answered as it is. Role `void`.
+
+        Errors: NOT_FOUND, INVALID_ARGUMENT (the reason), FAILED_PRECONDITION (WRONG_STATE: closed, or void
+        for another reason), UNAVAILABLE, DATA_LOSS.
+        """
 
     @_abc_1.abstractmethod
     def GetHand(
@@ -336,7 +386,10 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _hand_service_pb2.GetHandRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_hand_service_pb2.GetHandResponse, _abc.Awaitable[_hand_service_pb2.GetHandResponse]]:
-        """GetHand returns everything public about a hand. Roles `deal`, `contribute`, `audit`."""
+        """GetHand returns everything public about a hand. Roles `deal`, `contribute`, `audit`.
+
+        Errors: NOT_FOUND (no such hand at this table here), UNAVAILABLE, DATA_LOSS.
+        """
 
     @_abc_1.abstractmethod
     def ListHands(
@@ -346,6 +399,8 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_hand_service_pb2.ListHandsResponse, _abc.Awaitable[_hand_service_pb2.ListHandsResponse]]:
         """ListHands returns hands in byte order of table and number (AIP-158): what was open when a game
         server died. Roles `deal`, `audit`.
+
+        Errors: INVALID_ARGUMENT (page_size, page_token), UNAVAILABLE, DATA_LOSS.
         """
 
     @_abc_1.abstractmethod
@@ -354,8 +409,10 @@ class HandServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _hand_service_pb2.WatchHandRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_hand_service_pb2.WatchHandResponse], _abc.AsyncIterator[_hand_service_pb2.WatchHandResponse]]:
-        """WatchHand tells the hand as it is and then whenever it changes, until it has ended. Roles `deal`,
-        `contribute`, `audit`.
+        """WatchHand tells the hand as it is and then whenever it changes, until it has ended. It needs no
+        deadline. Roles `deal`, `contribute`, `audit`.
+
+        Errors: NOT_FOUND, UNAVAILABLE (the daemon stops; watch again when it is back), DATA_LOSS.
         """
 
 def add_HandServiceServicer_to_server(servicer: HandServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -533,6 +533,19 @@ def test_a_malformed_request_is_refused_by_its_field(field, method, request_):
     assert field == error.field
 
 
+@pytest.mark.parametrize(
+    ("request_", "names"),
+    [
+        (PLAY(key=KEY), pb.Game.keys()[1:]),
+        (PLAY(key=KEY, game=SLOTS), pb.Machine.keys()[1:]),
+    ],
+)
+def test_a_game_or_machine_that_is_not_said_is_told_which_there_are(request_, names):
+    desk = Desk()
+    error = desk.run(lambda: refused(RequestError, desk.ask("play_round", request_)))
+    assert str(error).endswith(f"is 0; expected {', '.join(names)}")
+
+
 def test_roles():
     """`draw` changes, `audit` reads, nobody else learns what exists."""
     desk = Desk()

@@ -376,6 +376,10 @@ def test_ending_twice():
     for step in (void.close, lambda: closed.void("misdeal"), lambda: void.void("other")):
         with pytest.raises(WrongStateError):
             step()
+    with pytest.raises(
+        WrongStateError, match="expected OPEN or ROLLED or SEALED when it is voided"
+    ):
+        closed.void("misdeal")
 
 
 @pytest.mark.parametrize("reason", ["", "x" * 257, "é" * 129])
