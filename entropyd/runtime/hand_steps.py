@@ -111,8 +111,7 @@ def open_steps(
         text = receipts.open_receipt(opened, log, assigned.index, sources, now_ns // NS_A_MS)
         after = opened.after_window(now_ns)
         more = _receipts(opened, after, log, assigned.index + 1, now_ns)
-        kept = before.after(after, more.indices)
-        return Completed(provenance, kept.state, (text, *more.texts))
+        return before.after(after, more.indices).completed((text, *more.texts))
 
     sealed = ask.rules.contributions is Contributions.NONE
     step = StepDraft(
@@ -149,7 +148,7 @@ def next_step(kept: KeptHand, after: Hand, step: str, log: str, now_ns: int) -> 
 
     def complete(assigned: Assigned) -> Completed:
         more = _receipts(kept.hand, after, log, assigned.index, now_ns)
-        return Completed(b"", kept.after(after, more.indices).state, tuple(more.texts))
+        return kept.after(after, more.indices).completed(more.texts)
 
     opened = after.opened
     return StepDraft(

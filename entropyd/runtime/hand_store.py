@@ -22,7 +22,13 @@ from entropyd.hands.hand import ENDED, Hand, HandState
 from entropyd.hands.rules import rules_hash
 from entropyd.ledger.entries import LogEntry
 from entropyd.ledger.subjects import StepRecord, StepRecorded, Subject, SubjectKind
-from entropyd.runtime.kept_hands import OPEN_STEP, KeptHand, OpenSecrets, read_hand
+from entropyd.runtime.kept_hands import (
+    OPEN_STEP,
+    CompletedHand,
+    KeptHand,
+    OpenSecrets,
+    read_hand,
+)
 
 # Of hands that are being dealt: some 20 KiB each.
 MAX_DECKS = 2048
@@ -98,29 +104,31 @@ class HandStore:
 
     def recorded(self, tenant: str, hand: str, step: StepRecorded) -> KeptHand:
         """Return a hand as a step left it, by what the ledger says that it wrote."""
-        if step.completed is None:
+        if not isinstance(step.completed, CompletedHand):
             raise InternalError(f"hand {hand!r}: a step without its receipts and state")
         for index, text in enumerate(step.completed.entries, step.index):
             self._texts[index] = text
             if len(self._texts) > MAX_TEXTS:
                 self._texts.popitem(last=False)
-        number, state = step.record.number, step.completed.state
-        kept = self._kept(Subject(SubjectKind.HAND, tenant, hand, number, state, b"", ""))
+        kept = step.completed.kept
+        self._see(tenant, hand, step.completed.state, kept)
         if step.record.step == OPEN_STEP and (tenant, hand) not in self._decks:
             self._keep(kept.hand, _deck(kept.hand, step.record.secret))
         return kept
 
     def _kept(self, subject: Subject) -> KeptHand:
         """Return the hand of a subject, taken apart only if it is not the one seen last."""
-        key = subject.tenant, subject.name
-        state, kept = self._seen.get(key, (b"", None))
+        state, kept = self._seen.get((subject.tenant, subject.name), (b"", None))
         if kept is None or state != subject.state or kept.steps != subject.steps:
             kept = read_hand(subject)
-            self._seen[key] = subject.state, kept
-            if len(self._seen) > MAX_SEEN:
-                self._seen.popitem(last=False)
-        self._seen.move_to_end(key)
+        self._see(subject.tenant, subject.name, subject.state, kept)
         return kept
+
+    def _see(self, tenant: str, hand: str, state: bytes, kept: KeptHand) -> None:
+        self._seen[tenant, hand] = state, kept
+        self._seen.move_to_end((tenant, hand))
+        if len(self._seen) > MAX_SEEN:
+            self._seen.popitem(last=False)
 
     def get(self, tenant: str, table: str, hand: str) -> KeptHand:
         """Return a hand of a table.

@@ -6,14 +6,15 @@ are written once.
 """
 
 import json
-from collections.abc import Mapping
+import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from entropyd.errors import LedgerDamagedError
 from entropyd.hands import snapshot
-from entropyd.hands.commitment import decode_items, encode_items
 from entropyd.hands.hand import Hand
 from entropyd.hands.whole_deck import CommittedDeck
+from entropyd.ledger.entries import Completed
 from entropyd.ledger.packed import pack, unpack
 from entropyd.ledger.subjects import Subject
 from entropyd.log.events import Event
@@ -42,7 +43,8 @@ class KeptHand:
     @property
     def state(self) -> bytes:
         """What is kept in the clear."""
-        indices = json.dumps({event.value: index for event, index in self.receipts.items()})
+        told = {event.value: index for event, index in self.receipts.items()}
+        indices = json.dumps(told, separators=(",", ":"))
         return pack(snapshot.encode(self.hand), indices.encode("ascii"), self.provenance)
 
     def after(self, hand: Hand, receipts: Mapping[Event, int]) -> "KeptHand":
@@ -50,6 +52,25 @@ class KeptHand:
         return replace(
             self, hand=hand, receipts={**self.receipts, **receipts}, steps=self.steps + 1
         )
+
+    def completed(self, texts: Sequence[bytes]) -> "CompletedHand":
+        """Return what the step that ends here becomes.
+
+        Args:
+            texts: of its receipts.
+        """
+        return CompletedHand(b"", self.state, tuple(texts), self)
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedHand(Completed):
+    """A step of a hand with its numbers.
+
+    Attributes:
+        kept: what its state is the bytes of: who made these need not take them apart again.
+    """
+
+    kept: KeptHand
 
 
 def read_hand(subject: Subject) -> KeptHand:
@@ -90,7 +111,9 @@ class OpenSecrets:
 
     def encode(self) -> bytes:
         """Return what is kept encrypted."""
-        return pack(encode_items(self.items), self.seeds, self.blinding, self.salt_key)
+        # Two bytes each, of the four that are committed: the largest item is MAX_ITEMS - 1.
+        items = struct.pack(f">{len(self.items)}H", *self.items)
+        return pack(items, self.seeds, self.blinding, self.salt_key)
 
     @classmethod
     def decode(cls, encoded: bytes, what: str) -> "OpenSecrets":
@@ -101,6 +124,7 @@ class OpenSecrets:
         """
         try:
             items, seeds, blinding, salt_key = unpack(encoded, what)
-        except ValueError as error:
+            order = struct.unpack(f">{len(items) // 2}H", items)
+        except (ValueError, struct.error) as error:
             raise LedgerDamagedError(f"{what}: has other secrets than a hand") from error
-        return cls(decode_items(items), seeds, blinding, salt_key)
+        return cls(order, seeds, blinding, salt_key)

@@ -178,7 +178,7 @@ def _open_faults(disk: MemoryDisk, name: str, one: model.Hand) -> Iterator[str]:
 def deck_of(secret: bytes) -> tuple[tuple[int, ...], bytes, bytes, bytes]:
     """Return items, seeds, r and K of the step that opened a hand."""
     items, seeds, r, K = _fields(secret)
-    ordered = [int.from_bytes(items[at : at + 4], "big") for at in range(0, len(items), 4)]
+    ordered = [int.from_bytes(items[at : at + 2], "big") for at in range(0, len(items), 2)]
     return tuple(ordered), seeds, r, K
 
 

@@ -32,6 +32,7 @@ from entropyd.hands.rules import decode as decode_rules
 from entropyd.ledger.contract import EventKind
 from entropyd.log.events import Event
 from entropyd.log.seat_note import Outcome
+from entropyd.runtime.hand_store import HandStore
 from entropyd.service.hand_lookups import binding_of
 from entropyd.v1 import hand_service_pb2 as pb
 from entropyd.v1 import types_pb2
@@ -182,6 +183,38 @@ def test_other_decks(deck, size):
     assert b"".join(card.card for card in whole.cards) == own.cards(items)
     for card in whole.cards:
         check(desk, card, opened)
+
+
+def test_a_hand_after_a_step_is_what_another_life_reads_of_it():
+    """What answers while the daemon runs is no more than what it recorded, in every state."""
+    desk, states = HandDesk(), []
+
+    def both(hand: str = "h-1") -> None:
+        kept: Any = desk.store.find("room", hand)
+        assert kept == HandStore(desk.table.ledger).find("room", hand)
+        states.append(kept.hand.state)
+
+    async def scenario():
+        opened = (await desk.open(players=SEATS, sealed=True)).hand.opened
+        both()
+        await desk.contribute(opened, *(player.seals(opened.open_hash) for player in SEATS))
+        both()
+        await desk.contribute(opened, *(player.opens() for player in SEATS))
+        both()
+        await desk.deal(0, ("seat-1", 2), ("seat-2", 2))
+        await desk.deal(4, ("burn", 1), ("board", 3))
+        both()
+        parent = pb.Parent(hand="h-1", places=[1, 2])
+        await desk.open("child", parent=parent)
+        both("child")
+        await desk.void("child")
+        both("child")
+        both()
+        await desk.close()
+        both()
+
+    desk.run(scenario)
+    assert ["open", "rolled", "sealed", "sealed", "sealed", "void", "sealed", "closed"] == states
 
 
 # --- every step again -------------------------------------------------------------------
