@@ -10,6 +10,9 @@ STEPS = "entropyd/runtime/hand_steps.py"
 CORE = "entropyd/service/hand_core.py"
 IN_HAND = "tests/unit/test_hand.py"
 IN_CORE = "tests/unit/test_hand_core.py"
+FAMILY = "entropyd/hands/family.py"
+OPENING = "entropyd/runtime/hand_opening.py"
+IN_FAMILY = "tests/unit/test_hand_family.py"
 
 
 def _one(name: str, file: str, old: str, new: str, test: str) -> Mutant:
@@ -70,8 +73,8 @@ HANDS = (
     _one(
         "undealt places are shown",
         HAND,
-        "            if place >= len(recipients) or recipients[place] == BURN:\n",
-        "            if place < len(recipients) and recipients[place] == BURN:\n",
+        "place >= len(recipients) or recipients[place] == BURN",
+        "place < len(recipients) and recipients[place] == BURN",
         f"{IN_HAND}::test_showing",
     ),
     _one(
@@ -152,5 +155,54 @@ HANDS = (
         "            if turn.waiter is None or turn.waiter.decided:\n",
         "            if True:\n",
         f"{IN_CORE}::test_a_cancelled_caller_leaves_its_step_to_be_found",
+    ),
+    _one(
+        "a child is revealed while its parent goes on",
+        FAMILY,
+        "            if ancestor.state is not HandState.CLOSED:\n",
+        "            if False:\n",
+        f"{IN_FAMILY}::test_a_child_is_not_revealed_before_its_parent_is_closed",
+    ),
+    _one(
+        "a child of a secret hand may be revealed",
+        FAMILY,
+        "    if reveal is Reveal.AFTER_CLOSE and parent",
+        "    if False and parent",
+        f"{IN_FAMILY}::test_a_child_is_not_opened_to_be_revealed_where_its_parent_never_is",
+    ),
+    _one(
+        "a parent shows what its child is dealt from",
+        FAMILY,
+        "        for other in self.going_on:\n",
+        "        for other in ():\n",
+        f"{IN_FAMILY}::test_a_parent_shows_nothing_that_a_child_is_dealt_from",
+    ),
+    _one(
+        "a card is dealt in two children",
+        OPENING,
+        "            self._require_undealt(ask, parent.hand)\n",
+        "",
+        f"{IN_FAMILY}::test_no_card_is_dealt_in_two_children",
+    ),
+    _one(
+        "a parent ends while its child is opened",
+        OPENING,
+        "                held.waiter = turn.waiter\n",
+        "                pass\n",
+        f"{IN_FAMILY}::test_a_parent_has_its_turn_until_the_child_is_recorded",
+    ),
+    _one(
+        "a clock that is set ends windows",
+        "entropyd/runtime/hand_clock.py",
+        "_whole(self._clock_ns() + self._wall_ahead_ns(hand))",
+        "_whole(self._wall_ns())",
+        "tests/unit/test_hand_clock.py::test_a_clock_that_is_set_forward_voids_no_hand",
+    ),
+    _one(
+        "cards are shown before that is recorded",
+        "entropyd/service/hand_reads.py",
+        "            durable=True,\n",
+        "            durable=False,\n",
+        f"{IN_CORE}::test_nothing_is_shown_that_the_ledger_could_not_record",
     ),
 )

@@ -230,6 +230,29 @@ def test_a_child_that_was_given_up_lets_its_parent_go_on():
     assert () == desk.kept("h-1").children
 
 
+def test_a_parent_has_its_turn_until_the_child_is_recorded():
+    """Its caller hung up after it was drawn: still no step is made of an old parent."""
+    desk = HandDesk(limits=ROOMY)
+
+    async def scenario():
+        await desk.open("h-1")
+        await desk.deal(0, ("seat-1", 9))
+        desk.table.writer.held = True
+        opening = asyncio.ensure_future(desk.open("h-2", parent=child_of()))
+        await settle()
+        opening.cancel()
+        await settle()
+        ending = asyncio.ensure_future(desk.close("h-1"))
+        await settle()
+        assert not ending.done()
+        desk.table.writer.held = False
+        desk.table.writer.commit_all()
+        return await ending
+
+    assert pb.HAND_STATE_CLOSED == desk.run(scenario).hand.state
+    assert ("h-2",) == desk.kept("h-1").children
+
+
 @pytest.mark.parametrize("written", [False, True])
 def test_a_child_and_its_parents_note_of_it_are_one_commit(written):
     """After a commit that nobody confirmed there are both or neither; the retry makes it so."""
