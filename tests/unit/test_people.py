@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -400,6 +401,18 @@ def test_a_daemon_that_is_not_there_is_3(run, tmp_path):
     code, _, err = run("flip", *where)
     assert 3 == code
     assert "--target or ENTROPYCTL_TARGET" in err
+
+
+@pytest.mark.parametrize("command", ["roll 2d6", "raffle ENTRIES"])
+def test_who_is_not_answered_is_told_how_to_find_the_same_draw(run, tmp_path, entries, command):
+    """The id was made here: the same command without it would be another draw."""
+    where = ("--target", f"unix:{tmp_path}/nobody", "--claim-key", tmp_path / "key")
+    words = command.replace("ENTRIES", str(entries)).split()
+    code, _, err = run(*words, *where)
+    assert 3 == code
+    assert re.search(r"ask again with --match people/20[0-9-]{8}-[0-9a-f]{16}, which finds", err)
+    code, _, err = run(*words, *where, "--match", "mine")
+    assert (3, False) == (code, "ask again with" in err)
 
 
 # --- completion ----------------------------------------------------------------------------------

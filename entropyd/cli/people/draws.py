@@ -193,8 +193,7 @@ def _draw(how: How, rules: DrawRules, ask: Callable[[Draws, str], Drawn], told: 
     if how.local:
         tell(told(draw_here(rules), None), how.form)
         return
-    match = how.match_id
-    with how.connect() as client:
+    with how.naming() as match, how.connect() as client:
         draws = client.draws(sampler=how.sampler, large=how.large, timeout_s=how.timeout)
         drawn = ask(draws, match)
         tell(told(drawn.result, drawn), how.form)

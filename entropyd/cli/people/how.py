@@ -7,13 +7,15 @@ gives a command those that it does not use itself.
 import datetime as dt
 import inspect
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from grpc import StatusCode
 
 from entropyd.cli.options import (
     DEFAULT_CLAIM_KEY,
@@ -24,10 +26,20 @@ from entropyd.cli.options import (
     Timeout,
     connect,
 )
-from entropyd.cli.people.told import Form
-from entropyd.client import Client, Large, SamplerName
+from entropyd.cli.people.told import Form, say
+from entropyd.client import Client, Large, Refusal, SamplerName
 from entropyd.errors import RequestError
 
+# After these nobody knows here what the daemon did, or goes on with.
+_MAY_BE_DRAWN = frozenset(
+    {
+        StatusCode.CANCELLED,
+        StatusCode.DEADLINE_EXCEEDED,
+        StatusCode.INTERNAL,
+        StatusCode.UNAVAILABLE,
+        StatusCode.UNKNOWN,
+    }
+)
 # 64 bits: of a thousand matches a day no two meet in a million years.
 _NAME_BYTES = 8
 # What people gave no name for, as the rules of draws call it.
@@ -100,10 +112,23 @@ class How:
             return Form.JSON
         return Form.QUIET if self.quiet else Form.PEOPLE
 
-    @property
-    def match_id(self) -> str:
-        """The match that was given, or a new one's id."""
-        return self.match or new_match_id()
+    @contextmanager
+    def naming(self) -> Iterator[str]:
+        """Give the match that was given, or a new one's id, for a block that asks the daemon.
+
+        If the block fails and what it asked for may be drawn all the same, the new id is told: to
+        ask again without it would be another draw.
+        """
+        if self.match is not None:
+            yield self.match
+            return
+        made = new_match_id()
+        try:
+            yield made
+        except (Refusal, KeyboardInterrupt) as error:
+            if not isinstance(error, Refusal) or error.code in _MAY_BE_DRAWN:
+                say(f"it may be drawn all the same: ask again with --match {made}, which finds it")
+            raise
 
     def connect(self) -> Client:
         """Return a client of the daemon."""

@@ -55,8 +55,7 @@ def raffle(
 
 
 def _ask(how: How, given: Sequence[str], winners: int, alternates: int, *, seal: bool) -> None:
-    name = how.match_id
-    with how.connect() as client:
+    with how.naming() as name, how.connect() as client:
         raffles = client.raffles(sampler=how.sampler, large=how.large, timeout_s=how.timeout)
         sealed = raffles.seal_entries(name, given, winners=winners, alternates=alternates)
         if seal:
