@@ -167,6 +167,7 @@ def test_what_the_page_can_say_has_a_text(texts):
     said |= {f"refusal.{c}" for c in keys_in(r"new Refusal\('([\w.]+)'", *every)}
     causes = keys_in(r"code: '(\w+)'", "causes_round", "causes_draw")
     causes |= keys_in(r"(?m)^ +\['(\w+)', [(\[{]", "causes_round", "causes_draw")
+    causes |= keys_in(r"(?m)^  \w+: '(\w+)',$", "causes_draw")
     said |= {f"cause.{code}" for code in causes}
     checks = keys_in(r"compared(?:Lists)?\(\s*'(\w+)'", *every) | keys_in(r"id: '(\w+)'", *every)
     said |= {f"check.{code}" for code in checks}

@@ -386,6 +386,28 @@ def test_each_slip_of_a_draw_is_explained(cause):
     assert ("mismatch", [cause]) == (came["verdict"], came["causes"])
 
 
+RAFFLE = proofs.raffle_file(proofs.vectors("raffles")["raffles"][0])
+MATCH = proofs.match_file()
+
+
+@pytest.mark.parametrize(
+    ("file", "kept", "cause"),
+    [
+        (proofs.changed(RAFFLE, "winners[0]", "somebody else"), "", "changed_winners"),
+        (proofs.changed(RAFFLE, "alternates[0]", "somebody else"), "", "changed_winners"),
+        (proofs.changed(RAFFLE, "entries_hash", "11" * 32), "", "changed_entries"),
+        (proofs.changed(MATCH, "draws[1].tiles[0]", "w"), "", "changed_labels"),
+        (proofs.changed(MATCH, "draws[0].number", 2), "", "draw_missing"),
+        (RAFFLE, "11" * 32, "other_kept"),
+        (MATCH, "11" * 32, "other_kept"),
+    ],
+)
+def test_a_comparison_that_fails_by_itself_says_what_that_means(file, kept, cause):
+    """Names of winners, entries, labels, numbers, a hash that was kept: no slip, and no seed."""
+    (came,) = came_of({"text": json.dumps(file), "kept": kept})
+    assert ("mismatch", {cause}) == (came["verdict"], set(came["causes"]))
+
+
 def test_a_kept_hash_must_be_one_of_the_file():
     """The one thing that ties a file to the time before its result."""
     file = proofs.draw_of("two dice")

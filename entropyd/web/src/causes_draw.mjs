@@ -29,6 +29,26 @@ function slips(read) {
   ];
 }
 
+// What a comparison that failed says by itself, of those that no slip explains.
+const CAUSE_OF_CHECK = {
+  kept: 'other_kept',
+  numbers: 'draw_missing',
+  bag: 'draw_missing',
+  ids: 'draw_twice',
+  labels: 'changed_labels',
+  tiles: 'changed_labels',
+  entries: 'changed_entries',
+  entries_rule: 'changed_entries',
+  winners: 'changed_winners',
+  alternates: 'changed_winners',
+};
+
+/** The causes that follow from which comparisons failed, each once. */
+export function causesOfChecks(checks) {
+  const failed = checks.filter(({ ok }) => !ok).map(({ id }) => CAUSE_OF_CHECK[id]);
+  return [...new Set(failed)].filter((code) => code !== undefined).map((code) => ({ code }));
+}
+
 const minusOne = (v) => (v === '0' ? 'none' : String(BigInt(v) - 1n));
 
 /** The causes that would have made the draw agree; and what the failed checks say, if none does. */

@@ -119,7 +119,7 @@ function tries(trace, { masked, means }) {
       el('th', { scope: 'row' }, String(draw + 1)), el('td', {}, String(bound)),
       el('td', {}, code(digits), ` = ${value}`),
       el('td', {}, ...judged(ok)),
-      el('td', {}, ok ? means(draw, trace.results[draw]) : ''));
+      el('td', { class: 'means' }, ok ? means(draw, trace.results[draw]) : ''));
   };
   const heads = [t('steps.draw'), t('steps.bound'), masked ? t('steps.bits') : t('steps.word'),
     t('steps.judged'), t('steps.means')];

@@ -4,7 +4,7 @@
 // A report says `match` only where at least one comparison was made and all of them agree.
 
 import { hex } from './bytes.mjs';
-import { explainDraw } from './causes_draw.mjs';
+import { causesOfChecks, explainDraw } from './causes_draw.mjs';
 import { explainRound } from './causes_round.mjs';
 import { checkDraw, compared, comparedLists, readDraw, readLabels } from './draw.mjs';
 import { Fields, isDecimal } from './fields.mjs';
@@ -36,7 +36,8 @@ export async function verifyText(text, kept = '', { keys = '', own = '' } = {}) 
     : await verifyFile(new Fields(await parseObject(text)), { given, own });
   insist(own === '' || report.hand !== undefined, 'own.kind');
   if (kept !== '') report.checks.push(keptAmong(kept, report.published));
-  return { ...report, verdict: verdictOf(report) };
+  const causes = [...(report.causes ?? []), ...causesOfChecks(report.checks)];
+  return { ...report, causes, verdict: verdictOf(report) };
 }
 
 async function verifyFile(fields, options) {
@@ -83,7 +84,8 @@ function readPart(fields, ids) {
 
 async function checkedPart({ number, labels, read }) {
   const checked = await checkDraw(read, labels);
-  const causes = checked.checks.every(({ ok }) => ok) ? [] : await explainDraw(read, checked);
+  const ok = checked.checks.every((check) => check.ok);
+  const causes = ok ? [] : [...await explainDraw(read, checked), ...causesOfChecks(checked.checks)];
   return { number, name: read.draw, read, ...checked, causes };
 }
 
@@ -126,14 +128,16 @@ async function verifyRaffle(fields) {
   const computedHash = hex(await entriesHash(bytes));
   const part = await checkedPart({ number: 1, labels: entries, read });
   const drawn = part.result.map((item) => entries[Number(item)]);
-  part.checks.unshift(
+  const before = [
     compared('entries', shownHash, computedHash),
     compared('entries_rule', rules.entries, computedHash),
-  );
-  part.checks.push(
+  ];
+  const after = [
     comparedLists('winners', winners, drawn.slice(0, rules.winners)),
     comparedLists('alternates', alternates, drawn.slice(rules.winners)),
-  );
+  ];
+  part.checks = [...before, ...part.checks, ...after];
+  part.causes = [...part.causes, ...causesOfChecks([...before, ...after])];
   return {
     checks: [], parts: [{ ...part, title: ids.match }],
     published: [shownHash, hex(read.commitment)],
