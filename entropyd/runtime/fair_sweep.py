@@ -58,10 +58,12 @@ class Swept:
         overdue: pairs that are overdue still: the number that an operator watches.
         stuck: those of them that no run reveals, one for each reason. A run that ended early met
             some of them, or none.
+        lines: at how many it looked.
     """
 
     revealed: int
     overdue: int
+    lines: int
     stuck: tuple[Stuck, ...] = ()
 
 
@@ -94,8 +96,9 @@ class FairSweep:
                 until then is recorded.
         """
         found: list[tuple[LineOwner, PairLine]] = []
+        lines = 0
         for tenant in tenants:
-            found += await self._overdue(tenant, now_ns)
+            lines += await self._look(tenant, now_ns, found)
         revealed = 0
         refusals: list[EntropydError] = []
         try:
@@ -104,7 +107,7 @@ class FairSweep:
         except _LATER:
             # What held this one would hold the others as well.
             pass
-        return Swept(revealed, len(found) - revealed, _stuck(refusals))
+        return Swept(revealed, len(found) - revealed, lines, _stuck(refusals))
 
     def is_overdue(self, line: PairLine, now_ns: int) -> bool:
         """Tell whether a line's present pair should have been revealed, under the limits now."""
@@ -113,16 +116,17 @@ class FairSweep:
             now_ns, reveal_after_ns=limits.reveal_after_ns, max_rounds=limits.max_rounds
         )
 
-    async def _overdue(self, tenant: str, now_ns: int) -> list[tuple[LineOwner, PairLine]]:
-        found: list[tuple[LineOwner, PairLine]] = []
-        after = ""
+    async def _look(self, tenant: str, now_ns: int, found: list[tuple[LineOwner, PairLine]]) -> int:
+        """Add a tenant's overdue lines to `found`; return how many lines it has."""
+        after, lines = "", 0
         while page := list(self._records.lines(tenant, after, ROWS_A_TURN)):
             for player, line in page:
                 if self.is_overdue(line, now_ns):
                     found.append((LineOwner(tenant, player), line))
             after = page[-1][0]
+            lines += len(page)
             await asyncio.sleep(0)
-        return found
+        return lines
 
     async def _reveal(self, owner: LineOwner, pair: int, refusals: list[EntropydError]) -> bool:
         """Return whether the pair is revealed now; add to `refusals` why no run will do it."""

@@ -8,6 +8,7 @@ import logging
 import pytest
 import structlog
 
+from entropyd.daemon import fair_sweeps
 from entropyd.daemon.fair_sweeps import PAUSE_NS, FairSweeps
 from entropyd.errors import SecretsDestroyedError
 from entropyd.ledger.subjects import SubjectKind
@@ -157,3 +158,23 @@ def test_players_of_another_node_are_told_apart_from_destroyed_seeds(lines):
     [(pairs, reason)] = other_node
     assert (1, True) == (pairs, reason.startswith("'cid' is not served by this node"))
     assert [*other_node, (1, "pairs 'ann', its last state: destroyed")] == both
+
+
+def test_a_run_over_many_lines_is_followed_by_a_longer_pause(monkeypatch):
+    """Lines are never forgotten: in the end a daemon would do nothing but look at them."""
+    desk = Desk()
+    runs = Runs(desk)
+    monkeypatch.setattr(fair_sweeps, "PAUSE_A_LINE_NS", PAUSE_NS)
+
+    async def scenario():
+        for player in ("ann", "bob", "cid"):
+            await desk.open(player)
+        await runs.after(1)
+        counts = []
+        for _ in range(6):
+            await runs.after(PAUSE_NS / SECOND)
+            counts.append(len(runs.counted))
+        return counts
+
+    assert [1, 1, 2, 2, 2, 3] == desk.run(scenario)
+    assert [] == runs.fatal
