@@ -35,10 +35,6 @@ from entropyd.runtime.orders import StepOrder
 from entropyd.runtime.step_calls import StepCalls
 from entropyd.runtime.waiter import AnyWaiter
 
-# What a hand opened from another's discards may go beyond the limits of its table: it goes on with
-# that hand, which has not ended.
-CHILDREN = 1
-
 
 class HandOpening:
     """Opens hands."""
@@ -136,12 +132,11 @@ class HandOpening:
     async def _draw(
         self, ask: OpenAsk, limits: HandLimits, turn: Turn, parent: KeptHand | None
     ) -> KeptHand:
-        limit = limits.open + CHILDREN if ask.parent else limits.open
-        self._tables.reserve(ask.tenant, ask.table, limit)
+        self._tables.reserve(ask.tenant, ask.table, limits.open, child=bool(ask.parent))
         try:
             turn.waiter = self._calls.enqueue(self._order(ask, parent))
         except BaseException:
-            self._tables.release(ask.tenant, ask.table, None)
+            self._tables.release(ask.tenant, ask.table, None, child=bool(ask.parent))
             raise
         turn.waiter.listen(lambda waiter: self._note(ask, waiter))
         outcome, *parents = await self._calls.outcomes(turn.waiter, turn.answer_by_ns)
@@ -190,7 +185,7 @@ class HandOpening:
             self._tables.doubt(ask.tenant, ask.table)
             if waiter.drawn:
                 self._watch.opening_doubted(_name_of(ask))
-        self._tables.release(ask.tenant, ask.table, opened)
+        self._tables.release(ask.tenant, ask.table, opened, child=bool(ask.parent))
         if opened is not None:
             self._watch.opened(opened)
 

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from entropyd.errors import TableFullError
 from entropyd.hands.hand import ENDED, Hand
 
+# How many hands opened from another's discards may go beyond the limits of their table: one goes on
+# with its parent, and takes nothing from the hand that is prepared meanwhile.
+CHILDREN = 1
 # Of tables at which nothing goes on, the counts of the last ones are kept: most often a hand has
 # just ended there and the next is opened. Some 300 bytes each.
 MAX_IDLE = 4096
@@ -27,13 +30,15 @@ class _Table:
         steps: on their way into the ledger; meanwhile the counts are not read anew.
         opening: hands whose opening is not decided yet.
         open: hands that have not ended.
-        dealing: those of them that have been dealt from.
+        children: those of both that are opened from another's discards.
+        dealing: open ones that have been dealt from.
         doubtful: a step was not confirmed: they are counted again once nothing is on its way.
     """
 
     steps: int = 0
     opening: int = 0
     open: int = 0
+    children: int = 0
     dealing: int = 0
     doubtful: bool = False
 
@@ -72,33 +77,42 @@ class HandTables:
         self._tables: dict[tuple[str, str], _Table] = {}
         self._idle: OrderedDict[tuple[str, str], None] = OrderedDict()
 
-    def reserve(self, tenant: str, table: str, limit: int) -> None:
+    def reserve(self, tenant: str, table: str, limit: int, *, child: bool = False) -> None:
         """Take room for a hand that is being opened; `release` gives it back.
+
+        Args:
+            tenant: whose table.
+            table: which.
+            limit: most hands of it that may be open, a child aside.
+            child: whether it is opened from another's discards.
 
         Raises:
             TableFullError: there is none.
         """
         counted = self._of(tenant, table)
         taken = counted.open + counted.opening
-        if taken >= limit:
+        if taken >= limit + (CHILDREN if child else min(CHILDREN, counted.children)):
             self._forget_idle(tenant, table)
             raise TableFullError(
                 f"table {table!r}: {taken} hands are open, as many as `[hands] per_table_open`"
                 " allows; close or void one before the next is opened"
             )
         counted.opening += 1
+        counted.children += child
 
-    def release(self, tenant: str, table: str, opened: Hand | None) -> None:
+    def release(self, tenant: str, table: str, opened: Hand | None, *, child: bool = False) -> None:
         """Give back the room of a hand whose opening is decided.
 
         Args:
             tenant: whose table.
             table: which.
             opened: the hand, if this opening was recorded.
+            child: as it was reserved.
         """
         counted = self._of(tenant, table)
         counted.opening -= 1
         counted.open += _is_live(opened)
+        counted.children -= child and not _is_live(opened)
         self._forget_idle(tenant, table)
 
     def doubt(self, tenant: str, table: str) -> None:
@@ -141,7 +155,9 @@ class HandTables:
         if not recorded:
             counted.dealing -= _is_dealt(after) and not _is_dealt(before)
         else:
-            counted.open -= _is_live(before) and not _is_live(after)
+            ended = _is_live(before) and not _is_live(after)
+            counted.open -= ended
+            counted.children -= ended and _is_child(before)
             counted.dealing -= _is_dealt(before) and not _is_dealt(after)
         self._forget_idle(tenant, table)
 
@@ -152,6 +168,7 @@ class HandTables:
             counted = self._tables[tenant, table] = _Table()
             for hand in self._live(tenant, table):
                 counted.open += 1
+                counted.children += _is_child(hand)
                 counted.dealing += _is_dealt(hand)
         return counted
 
@@ -175,3 +192,7 @@ def _is_live(hand: Hand | None) -> bool:
 
 def _is_dealt(hand: Hand) -> bool:
     return _is_live(hand) and bool(hand.runs)
+
+
+def _is_child(hand: Hand) -> bool:
+    return hand.opened.rules.parent is not None

@@ -22,10 +22,10 @@ from entropyd.hands.judgement import Judged, judge
 from entropyd.hands.receipts import Sources
 from entropyd.ledger.subjects import StepOutcome, StepRecorded
 from entropyd.runtime.hand_clock import HandClock
-from entropyd.runtime.hand_opening import CHILDREN, HandOpening
+from entropyd.runtime.hand_opening import HandOpening
 from entropyd.runtime.hand_steps import OpenAsk, next_step
 from entropyd.runtime.hand_store import HandStore
-from entropyd.runtime.hand_tables import HandLimits, HandTables
+from entropyd.runtime.hand_tables import CHILDREN, HandLimits, HandTables
 from entropyd.runtime.hand_turns import HandName, HandTurns, Turn
 from entropyd.runtime.hand_watch import HandWatch
 from entropyd.runtime.kept_hands import KeptHand

@@ -110,8 +110,8 @@ HANDS = (
     _one(
         "one hand too many is open",
         "entropyd/runtime/hand_tables.py",
-        "        if taken >= limit:\n",
-        "        if taken > limit:\n",
+        "        if taken >= limit + ",
+        "        if taken > limit + ",
         f"{IN_CORE}::test_a_table_has_so_many_open_hands_and_no_more",
     ),
     _one(

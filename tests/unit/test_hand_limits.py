@@ -57,6 +57,31 @@ def test_a_child_goes_one_beyond_the_limits_of_its_table():
     desk.run(scenario)
 
 
+def test_a_child_takes_nothing_from_the_hand_that_is_prepared_after_it():
+    """Whichever is opened first; and what ended, or was never opened, gives its room back."""
+    desk = HandDesk()
+
+    async def scenario():
+        await desk.open("h-1")
+        await desk.deal(0, ("seat-1", 9))
+        parent = pb.Parent(hand="h-1", places=[1, 2, 3])
+        await desk.open("child", parent=parent)
+        await desk.open("next")
+        await refused(TableFullError, desk.open("another"))
+        other = pb.Parent(hand="h-1", places=[4, 5])
+        await refused(TableFullError, desk.open("child-2", parent=other))
+        await desk.void("child")
+        await refused(TableFullError, desk.open("another"))
+        await desk.open("child-2", parent=other)
+        await refused(TableFullError, desk.open("another"))
+        await desk.close("h-1")
+        await desk.open("another")
+
+    desk.run(scenario)
+    counted = desk.hands._tables._tables["room", "t-1"]
+    assert (3, 1) == (counted.open, counted.children)
+
+
 @pytest.mark.parametrize(("sealed", "seconds"), [(False, 60), (True, 30)])
 def test_a_hand_does_not_expire_before_its_windows_do(sealed, seconds):
     """Seats have all of the time that a receipt gives them, sealed ones twice."""
