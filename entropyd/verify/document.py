@@ -48,6 +48,11 @@ def parse_document(data: bytes) -> Mapping[str, object]:
             parse_constant=_no_float,
         )
     except json.JSONDecodeError as error:
+        if error.pos == 0 and text[0].isprintable():
+            raise ProofMalformedError(
+                "is not JSON, nor a signed note: a proof begins with {, a receipt with"
+                " `entropyd-receipt: v1`"
+            ) from error
         raise ProofMalformedError(
             f"is not JSON: {error.msg.lower()}, line {error.lineno} column {error.colno}"
         ) from error

@@ -460,6 +460,7 @@ HOSTILE = {
     "deep": (b"[" * 100_000, "deeper than 5"),
     "deep after a string": (b'{"a": "\\"]]]]]]", "b": [[[[[[]]]]]]}', "deeper than 5"),
     "cut": (b'{"a": "', "is not JSON"),
+    "some list": (b"Ann\nBob\n", "nor a signed note: a proof begins with {"),
     "unterminated": (b'{"' + b'\\"' * 200_000, "is not JSON"),
     "large": (b" " * ((32 << 20) + 1), "more than 33554432 bytes"),
     "half a surrogate": (b'{"entropyd": "\\ud800"}', "half of a surrogate pair"),
