@@ -65,7 +65,7 @@ def check_log(fields: Fields, given: Sequence[VerifierKey]) -> Report:
     story = Story(from_beginning=presented.first == 0)
     log, grown = _check_entries(presented, _trusted_log(presented, ring), story)
     seen = _check_checkpoint(presented, ring, log, grown)
-    return _report(presented, ring, seen, hands_before=sum(story.tables.values()))
+    return _report(presented, ring, seen, story)
 
 
 def _read(fields: Fields) -> PresentedLog:
@@ -175,16 +175,14 @@ def _check_growth(presented: PresentedLog, grown: Frontier, seen: SeenCheckpoint
         raise ProofMismatchError("is there without entries")
 
 
-def _report(
-    presented: PresentedLog, ring: KeyRing, seen: SeenCheckpoint, *, hands_before: int
-) -> Report:
+def _report(presented: PresentedLog, ring: KeyRing, seen: SeenCheckpoint, story: Story) -> Report:
     count, size = len(presented.entries), seen.checkpoint.size
     return Report(
         kind=Kind.LOG,
         subject=f"log {presented.origin}, {_span(presented)}, {size} entries in all",
         result=f"root {seen.checkpoint.root.hex()}",
-        checked=tuple(_checked(presented, ring, seen, count)),
-        not_checked=tuple(_not_checked(presented, ring, seen, count, hands_before)),
+        checked=tuple(_checked(presented, ring, seen, count, story)),
+        not_checked=tuple(_not_checked(presented, ring, seen, count, story)),
     )
 
 
@@ -195,20 +193,22 @@ def _span(presented: PresentedLog) -> str:
 
 
 def _checked(
-    presented: PresentedLog, ring: KeyRing, seen: SeenCheckpoint, count: int
+    presented: PresentedLog, ring: KeyRing, seen: SeenCheckpoint, count: int, story: Story
 ) -> Iterator[str]:
     whose = "a key that was given" if ring.trusted else "a key that the file itself names"
     yield f"the checkpoint, under {whose}; {seen.signers()}"
     if count:
         yield f"{count} entries: their indices, their signatures where they have some, their keys"
         yield "hands of each table and draws of each match follow each other without a gap"
+        if story.raffles:
+            yield f"{len(story.raffles)} raffles: each sealed once at most, then drawn once at most"
         yield "the entries are in the log of that checkpoint, none left out between them"
     if presented.older is not None:
         yield "the log of the older checkpoint is the beginning of it"
 
 
 def _not_checked(
-    presented: PresentedLog, ring: KeyRing, seen: SeenCheckpoint, count: int, hands_before: int
+    presented: PresentedLog, ring: KeyRing, seen: SeenCheckpoint, count: int, story: Story
 ) -> Iterator[str]:
     if not ring.trusted:
         yield NOT_TRUSTED
@@ -216,8 +216,11 @@ def _not_checked(
         yield ONE_AUDIENCE
     if presented.first:
         yield f"entries before {presented.first}: numbers of tables are compared from there on"
+    hands_before = sum(story.tables.values())
     if hands_before:
         yield f"hands that tables had before this log, as they say: {hands_before}"
+    if story.unsealed:
+        yield f"that raffles were sealed before their draw: of {story.unsealed} not in this range"
     if presented.first + count < seen.checkpoint.size:
         yield f"entries from {presented.first + count} on: they are under the checkpoint, not here"
     yield "that the entries are true: hand, draw and round files show what follows from them"

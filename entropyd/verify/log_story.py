@@ -11,6 +11,7 @@ from entropyd.log.receipt import Receipt
 
 _ORDER = (Event.OPEN, Event.ROLL, Event.SEAL, Event.CLOSE, Event.VOID)
 _GAP = "an entry is left out of the range, or a hand is not shown"
+_DRAWN_AGAIN = "the raffle was drawn again, or its list was exchanged: keep this file, it shows it"
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Story:
         hands: (tenant, hand) -> its first and its last entry.
         sequences: (tenant, table) -> number of its last hand.
         draws: (tenant, match) -> number of its last draw.
+        raffles: (tenant, raffle) -> its entries, the seal before the draw.
     """
 
     from_beginning: bool
@@ -32,6 +34,12 @@ class Story:
     )
     sequences: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
     draws: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
+    raffles: dict[tuple[str | None, str | None], list[Receipt]] = field(default_factory=dict)
+
+    @property
+    def unsealed(self) -> int:
+        """How many raffles were drawn whose seal was not seen."""
+        return sum(told[0].event is Event.DRAW for told in self.raffles.values())
 
     def goes_on(self, part: str, entry: Receipt) -> None:
         """Take the next entry.
@@ -45,7 +53,8 @@ class Story:
         """
         fault = self._fault(entry)
         if fault:
-            raise ProofMismatchError(fault, field=part, causes=(_GAP,))
+            cause = _GAP if entry.raffle is None else _DRAWN_AGAIN
+            raise ProofMismatchError(fault, field=part, causes=(cause,))
 
     def _fault(self, entry: Receipt) -> str:
         if entry.event is Event.TABLE:
@@ -54,8 +63,20 @@ class Story:
             match = (entry.tenant, entry.match)
             before = 0 if self.from_beginning else None
             return _counts(self.draws, match, entry.number or 0, before)
+        if entry.raffle is not None:
+            return self._raffle(entry)
         if entry.hand is not None:
             return self._hand(entry)
+        return ""
+
+    def _raffle(self, entry: Receipt) -> str:
+        told = self.raffles.setdefault((entry.tenant, entry.raffle), [])
+        if told and (entry.event is Event.SEAL or told[-1].event is Event.DRAW):
+            return "is of a raffle that was sealed or drawn before"
+        same = ("rules_hash", "entries")
+        if any(getattr(entry, name) != getattr(seal, name) for seal in told for name in same):
+            return "draws another list, or under other rules, than was sealed"
+        told.append(entry)
         return ""
 
     def _table(self, entry: Receipt) -> str:

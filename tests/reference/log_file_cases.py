@@ -154,6 +154,19 @@ def drawn(number, *rules):
     return "draw", *match, *rules, *HASHES, *FROM
 
 
+def announced(raffle, entries):
+    which = (("tenant", "acme"), ("raffle", raffle.replace(" ", "-")))
+    return (*which, log_cases.RULES, ("entries", log_cases.hash_of(entries)))
+
+
+def sealed(raffle, entries="a list"):
+    return "seal", *announced(raffle, entries)
+
+
+def raffled(raffle, entries="a list"):
+    return "draw", *announced(raffle, entries), *HASHES, *FROM
+
+
 def begun_late(*settings):
     told = [("setting", setting) for setting in settings]
     return "table", *LATE, log_cases.POLICY, *told
@@ -177,6 +190,10 @@ GOOD = [
     begun_late("hands.per_table_open 2", "hands_before 41"),
     opening("e", 42, LATE),
     shuffled("f", 43, LATE),
+    sealed("spring"),
+    sealed("summer", "another list"),
+    raffled("spring"),
+    raffled("begun before"),
 ]
 
 
@@ -262,6 +279,10 @@ def of_stories():
         ("a hand of a table that had some, before its entry", 11, [opening("e", 42, LATE)]),
         ("a table that says twice what it had", 13, [begun_late("hands_before 42")]),
         ("a table that had no hands, and says so", 11, [begun_late("hands_before 0")]),
+        ("a raffle sealed twice", 15, [sealed("spring")]),
+        ("a raffle drawn twice", 17, [raffled("spring")]),
+        ("a raffle sealed after it was drawn", 17, [sealed("spring")]),
+        ("a raffle of another list than was sealed", 16, [raffled("summer")]),
         ("void before it was opened, and opened", 7, [("void", *HAND, ("hand", "a"), *BARE[4:])]),
     ):
         wrong = at + len(events) - 1

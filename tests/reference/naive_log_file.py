@@ -84,6 +84,7 @@ class Story:
     def __init__(self, first):
         self.first = first
         self.tables, self.sequences, self.hands, self.draws = {}, {}, {}, {}
+        self.seals, self.drawn = {}, set()
 
     def goes_on(self, part, entry):
         if entry["event"] == "table":
@@ -93,8 +94,20 @@ class Story:
             self.tables[table] = int(said[0]) if said else 0
         elif entry["event"] == "draw" and "match" in entry:
             self.draw(part, entry)
+        elif "raffle" in entry:
+            self.raffle(part, entry)
         elif "hand" in entry:
             self.hand(part, entry)
+
+    def raffle(self, part, entry):
+        raffle, announced = (entry["tenant"], entry["raffle"]), (entry["rules"], entry["entries"])
+        need(raffle not in self.drawn, part)
+        if entry["event"] == "seal":
+            need(raffle not in self.seals, part)
+            self.seals[raffle] = announced
+        else:
+            need(self.seals.get(raffle, announced) == announced, part)
+            self.drawn.add(raffle)
 
     def draw(self, part, entry):
         match, number = (entry["tenant"], entry["match"]), int(entry["number"])

@@ -103,6 +103,7 @@ def test_witnesses_are_named_only_if_the_verifier_trusts_them():
         ("one entry", "entries from 3 on"),
         ("a table that had hands before the log", "had before this log, as they say: 41"),
         ("a whole log", "hand, draw and round files show what follows"),
+        ("draws and a shuffle", "raffles were sealed before their draw: of 1 not in this range"),
     ],
 )
 def test_what_cannot_be_checked_is_said(label, says):
@@ -122,6 +123,9 @@ def test_a_range_of_the_log_says_what_it_spans():
     assert "log entropyd.example/log, entries 0 to 52, 53 entries in all" == report.subject
     assert said_of("two checkpoints").subject.startswith("log entropyd.example/log, no entries")
     assert "beginning of it" in said_of("two checkpoints").checked[-1]
+    raffles = "3 raffles: each sealed once at most, then drawn once at most"
+    assert raffles in said_of("draws and a shuffle").checked
+    assert not any("raffles" in told for told in said_of("a whole log").checked)
 
 
 def test_a_note_counts_only_where_the_roll_is_known():
@@ -163,6 +167,7 @@ def refused(reason):
         ("inclusion under another root", "the log was forked"),
         ("a number left out", "a hand is not shown"),
         ("a fork", "the log was forked"),
+        ("a raffle drawn twice", "drawn again, or its list was exchanged"),
         ("keys that were not given", "it is another log"),
     ],
 )

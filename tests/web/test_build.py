@@ -186,7 +186,7 @@ def test_what_the_page_can_say_of_hands_and_logs_has_a_text(texts):
     codes = keys_in(r"code: ([^}]*)", "causes_hand", "causes_log", "fields", "lone_note")
     causes = {one for code in codes for one in re.findall(r"(?:^|[?:] )'(\w+)'(?! in)", code)}
     said |= {f"cause.{cause}" for cause in causes | {"own_missing"}}
-    limits = keys_in(r"code: '(\w+)', (?:names|index|hands|silent)", "hand", "log_file")
+    limits = keys_in(r"code: '(\w+)', (?:names|index|hands|silent|raffles)", "hand", "log_file")
     limits |= keys_in(r"\['(\w+)'\]", "hand", "log_file") - {"open"}
     said |= {f"limit.{limit}" for limit in limits}
     assert len(said) > 150

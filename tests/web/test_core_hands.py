@@ -318,7 +318,13 @@ def test_hands_that_a_table_had_before_the_log_are_named():
         *({"text": json.dumps(LOGS[label]), "keys": keys_of(label)} for label in labels)
     )
     assert "hands_before" in late["limits"]
-    assert "hands_before" not in other["limits"]
+    assert not {"hands_before", "unsealed"} & set(other["limits"])
+
+
+def test_raffles_that_are_not_sealed_in_a_range_are_named():
+    label = "draws and a shuffle"
+    (came,) = came_of({"text": json.dumps(LOGS[label]), "keys": keys_of(label)})
+    assert "unsealed" in came["limits"]
 
 
 # --- What is explained ---------------------------------------------------------------------------

@@ -20,7 +20,7 @@ const MOST_LOG_ENTRIES = 100_000;
 export async function verifyLog(fields, { given }) {
   const file = await readLogFile(fields);
   const ring = new KeyRing(file.keys, given);
-  const log = { file, ring, entries: [], handsBefore: 0n, root: null, tree: null, older: null };
+  const log = { file, ring, entries: [], handsBefore: 0n, unsealed: 0, root: null, tree: null, older: null };
   const walk = new Walk();
   const failed = await walked(walk, () => checkLog(log, walk));
   return {
@@ -121,6 +121,7 @@ async function checkEntriesOfLog(log, walk, eras) {
     log.entries.push({ says, lines, hash: await leafHash(receiptLeaf(text)) });
   }
   log.handsBefore = story.handsBefore;
+  log.unsealed = story.unsealed;
   walk.done();
 }
 
@@ -209,7 +210,7 @@ const publishedOfLog = ({ tree, older, root, entries }) => [
   ...entries.map(({ hash }) => hash),
 ].map(hex);
 
-function limitsOfLog({ file, ring, tree, handsBefore }, stopped) {
+function limitsOfLog({ file, ring, tree, handsBefore, unsealed }, stopped) {
   const { first, end } = file;
   if (stopped) return [...(ring.trusted ? [] : ['keys_named']), 'log_true'];
   return [
@@ -217,6 +218,7 @@ function limitsOfLog({ file, ring, tree, handsBefore }, stopped) {
     ...(tree.seenBy.length === 0 ? ['operator_only'] : []),
     ...(first > 0n ? [{ code: 'log_before', index: String(first) }] : []),
     ...(handsBefore > 0n ? [{ code: 'hands_before', hands: String(handsBefore) }] : []),
+    ...(unsealed > 0 ? [{ code: 'unsealed', raffles: unsealed }] : []),
     ...(end < tree.size ? [{ code: 'log_after', index: String(end) }] : []),
     'log_true',
   ];

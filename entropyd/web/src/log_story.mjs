@@ -10,6 +10,7 @@ export class Story {
   #sequences = new Map(); // table -> number of its last hand
   #draws = new Map(); // match -> number of its last draw
   #hands = new Map(); // hand -> { first, last }: its entries
+  #raffles = new Map(); // raffle -> { seal, draw }: its entries
 
   /** `fromBeginning`: the range begins with entry 0, so that nothing came before it. */
   constructor(fromBeginning) {
@@ -24,7 +25,13 @@ export class Story {
       const start = this.fromBeginning ? 0n : undefined;
       return counts(this.#draws, `${tenant} ${says.match}`, says.number, start);
     }
+    if ('raffle' in says) return this.#raffle(says, `${tenant} ${says.raffle}`);
     return 'hand' in says ? this.#hand(says, `${tenant} ${says.hand}`) : null;
+  }
+
+  /** How many raffles were drawn whose seal was not seen. */
+  get unsealed() {
+    return [...this.#raffles.values()].filter(({ seal }) => seal === undefined).length;
   }
 
   /** How many hands all tables say that they had before this log. */
@@ -35,6 +42,15 @@ export class Story {
   #table(table, hands) {
     if (this.#tables.has(table) || this.#sequences.has(table)) return 'table_twice';
     this.#tables.set(table, hands);
+    return null;
+  }
+
+  #raffle(says, raffle) {
+    const { seal, draw } = this.#raffles.get(raffle) ?? {};
+    if (draw !== undefined || (says.event === 'seal' && seal !== undefined)) return 'raffle_twice';
+    const same = seal === undefined || (seal.rules === says.rules && seal.entries === says.entries);
+    if (!same) return 'raffle_differs';
+    this.#raffles.set(raffle, { seal, [says.event]: says });
     return null;
   }
 

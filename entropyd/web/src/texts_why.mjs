@@ -68,6 +68,8 @@ export const WHY_TEXTS = {
   'why.hand_before_table': ['It is of a hand before the entry of its table.', 'Rozdanie stoi przed wpisem swojego stołu.', 'Роздача стоїть перед записом свого столу.'],
   'why.number_gap': ['Its number does not follow the one before.', 'Jego numer nie następuje po poprzednim.', 'Її номер не йде за попереднім.'],
   'why.void_twice': ['It is void before it was opened, and has other entries.', 'Unieważniono je przed otwarciem, a ma inne wpisy.', 'Анульовано до відкриття, але є інші записи.'],
+  'why.raffle_twice': ['The raffle was sealed or drawn before.', 'Loterię zapieczętowano lub rozlosowano już wcześniej.', 'Лотерею запечатано або розіграно раніше.'],
+  'why.raffle_differs': ['Another list was drawn, or under other rules, than was sealed.', 'Losowano z innej listy lub według innych reguł, niż zapieczętowano.', 'Розіграно інший список або за іншими правилами, ніж запечатано.'],
   'why.after_end': ['It follows the end of its hand.', 'Stoi po końcu swojego rozdania.', 'Це після кінця своєї роздачі.'],
   'why.step_order': ['It follows a later step of its hand.', 'Stoi po późniejszym kroku swojego rozdania.', 'Це після пізнішого кроку своєї роздачі.'],
   'cause.hex_case': ['The digits are in capital letters. The protocol writes them in lower case.', 'Znaki są wielkimi literami. Protokół zapisuje je małymi.', 'Символи великими літерами. Протокол пише їх малими.'],

@@ -88,6 +88,7 @@ class Story {
   #sequences = new Map();
   #hands = new Map();
   #draws = new Map();
+  #raffles = new Map();
 
   constructor(fromBeginning) {
     this.fromBeginning = fromBeginning;
@@ -102,9 +103,18 @@ class Story {
     } else if (says.event === 'draw' && 'match' in says) {
       const match = `${says.tenant} ${says.match}`;
       this.#counts(this.#draws, match, says.number, this.fromBeginning ? 0n : undefined, must);
+    } else if ('raffle' in says) {
+      this.#raffle(says, `${says.tenant} ${says.raffle}`, must);
     } else if ('hand' in says) {
       this.#hand(says, `${says.tenant} ${says.hand}`, must);
     }
+  }
+
+  #raffle(says, raffle, must) {
+    const { seal, draw } = this.#raffles.get(raffle) ?? {};
+    must(draw === undefined && (says.event === 'draw' || seal === undefined));
+    if (seal !== undefined) must(seal.rules === says.rules && seal.entries === says.entries);
+    this.#raffles.set(raffle, { seal, [says.event]: says });
   }
 
   #counts(numbers, name, number, start, must) {
