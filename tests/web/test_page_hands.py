@@ -48,6 +48,15 @@ def test_every_file_matches_and_shows_its_cards(opened):
     assert [PAGE_URL] == page.requests()
 
 
+def test_a_file_with_a_byte_order_mark_is_refused_as_every_verifier_does(opened, tmp_path):
+    """Of bytes that a browser would leave out: what is checked is the file as it is."""
+    page, whole = opened(), tmp_path / "hand.json"
+    for start, verdict in ((b"", "match"), (b"\xef\xbb\xbf", "refused")):
+        whole.write_bytes(start + json.dumps(SMALL).encode())
+        page.do("choose", selector="#file", files=[str(whole)])
+        assert verdict == page.verdict()
+
+
 def test_steps_of_a_hand_are_all_there(opened):
     """Receipts line by line, A, O, contributions, the cut try by try, paths, deals, the reveal."""
     page = opened()
