@@ -52,7 +52,7 @@ def uncounted(monkeypatch: Any) -> None:
     monkeypatch.setattr(
         HandTables,
         "reserve",
-        lambda tables, tenant, table, limit: setattr(
+        lambda tables, tenant, table, limit, *, child: setattr(
             of := tables._of(tenant, table), "opening", of.opening + 1
         ),
     )
