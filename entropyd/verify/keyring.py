@@ -128,7 +128,7 @@ def located(field: str, *causes: str) -> Iterator[None]:
 
     Args:
         field: path of the member.
-        causes: what usually explains it.
+        causes: what usually explains it here, named first.
 
     Raises:
         ProofMalformedError: a text or a key has a form that none has.
@@ -144,4 +144,4 @@ def located(field: str, *causes: str) -> Iterator[None]:
         raise ProofMalformedError(str(error), field=field) from error
     except VerificationError as error:
         usual = tuple(cause for kind, cause in _CAUSES if isinstance(error, kind))
-        raise ProofMismatchError(str(error), field=field, causes=(*usual, *causes)) from error
+        raise ProofMismatchError(str(error), field=field, causes=(*causes, *usual)) from error

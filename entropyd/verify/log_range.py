@@ -160,8 +160,9 @@ def _check_checkpoint(
         _check_growth(presented, grown, seen)
     if presented.older is not None:
         note, proof = presented.older
-        with located("older", _FORKED):
+        with located("older"):
             before = log.open_checkpoint(note).checkpoint
+        with located("older", _FORKED):
             now = seen.checkpoint
             verify_consistency(before.size, now.size, before.root, now.root, proof)
     return seen
