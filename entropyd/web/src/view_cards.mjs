@@ -34,7 +34,8 @@ export function cardParts(hand) {
   const face = (i) => {
     const { item, place, recipient } = cards[i];
     return el('li', {}, cardFace(cardOf(shoe, item)),
-      el('span', { class: 'help' }, ` ${t('card.place', { place })} `, whose(recipient)));
+      el('span', { class: 'help' }, ` ${t('card.place', { place })} `),
+      el('span', { class: 'help' }, whose(recipient)));
   };
   const list = el('ol', { class: 'cards' });
   return [
