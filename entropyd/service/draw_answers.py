@@ -1,7 +1,7 @@
 """Recorded draws as the messages that are answered with them."""
 
 from entropyd.ledger.subjects import StepRecord
-from entropyd.service.draw_records import DrawRecord
+from entropyd.service.draw_records import DrawRecord, read_told_draw
 from entropyd.v1 import draw_service_pb2 as pb
 from entropyd.v1 import types_pb2
 
@@ -31,14 +31,21 @@ def opening(record: DrawRecord) -> pb.DrawOpening:
     return pb.DrawOpening(seeds=record.seeds, blinding=record.blinding, salt_key=record.salt_key)
 
 
-def summary(match: str, step: StepRecord, record: DrawRecord) -> pb.DrawSummary:
-    """Return a draw without what came of it."""
-    told = pb.DrawSummary(
+def summary(match: str, step: StepRecord, rules: str) -> pb.DrawSummary:
+    """Return a draw without what came of it.
+
+    Args:
+        match: its match.
+        step: with its secret or without.
+        rules: its rules, which not every draw keeps in the clear.
+    """
+    told = read_told_draw(step)
+    message = pb.DrawSummary(
         key=pb.DrawKey(match=match, draw=step.key),
         number=step.number,
-        rules=record.rules.encode().decode("ascii"),
-        commitment=record.commitment,
-        result_root=record.result_root,
+        rules=rules,
+        commitment=told.commitment,
+        result_root=told.result_root,
     )
-    told.drawn_at.FromNanoseconds(step.at_ns)
-    return told
+    message.drawn_at.FromNanoseconds(step.at_ns)
+    return message

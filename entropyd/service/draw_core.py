@@ -20,6 +20,7 @@ from entropyd.errors import (
     InternalError,
     MatchNotFoundError,
     MatchTakenError,
+    SecretsDestroyedError,
 )
 from entropyd.games.claims import match_claim_digest
 from entropyd.ledger.contract import EventKind
@@ -38,7 +39,13 @@ from entropyd.runtime.waiter import StepWaiter
 from entropyd.service import draw_wishes
 from entropyd.service.draw_answers import opening, recorded_draw, summary
 from entropyd.service.draw_orders import Settled, is_heavy, match_order, settle
-from entropyd.service.draw_records import DrawRecord, MatchState, read_draw, read_match
+from entropyd.service.draw_records import (
+    DrawRecord,
+    MatchState,
+    read_draw,
+    read_match,
+    read_told_draw,
+)
 from entropyd.service.draw_wishes import Wish
 from entropyd.service.identity import Call, Role
 from entropyd.service.lists import Lists
@@ -71,6 +78,24 @@ class MatchReader(Protocol):
         self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
     ) -> list[StepRecord]:
         """See `Ledger.steps`."""
+        ...
+
+    def told_steps(
+        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
+    ) -> list[StepRecord]:
+        """See `Ledger.told_steps`."""
+        ...
+
+    def subjects(  # noqa: PLR0917  as in the contract
+        self,
+        kind: SubjectKind,
+        tenant: str,
+        prefix: str,
+        label: str | None,
+        after: str,
+        limit: int,
+    ) -> list[Subject]:
+        """See `Ledger.subjects`."""
         ...
 
 
@@ -160,11 +185,13 @@ class DrawCore:
         return pb.DrawFromBagResponse(draw=drawn, replayed=replayed)
 
     async def list_draws(self, request: pb.ListDrawsRequest, call: Call) -> pb.ListDrawsResponse:
-        """Answer `ListDraws`. Never draws."""
+        """Answer `ListDraws`. Never draws; tells of draws whose secrets are destroyed too."""
         match, size = request.match, page_size(request.page_size)
         after = self._page(match, request.claim, request.page_token, call)
-        found, more = await self._read(call.identity.tenant, match, after, size)
-        draws = [summary(match, step, record) for step, record in found]
+        tenant = call.identity.tenant
+        # One more than asked for says whether there are more.
+        found = await apart(lambda: self._summaries(tenant, match, after, size + 1))
+        draws, more = found[:size], len(found) > size
         return pb.ListDrawsResponse(
             draws=draws, next_page_token=token_after(draws[-1].number) if more else ""
         )
@@ -297,11 +324,7 @@ class DrawCore:
         subject = self._ledger.subject(SubjectKind.MATCH, tenant, match)
         if subject is None:
             return None
-        if claim_digest is not None and not hmac.compare_digest(subject.state, claim_digest):
-            raise MatchTakenError(
-                f"match {match!r} is another claim's, which drew in it first; use another match id,"
-                " and if no other program draws for this tenant, treat it as an alarm"
-            )
+        _require_claim(subject, claim_digest)
         return read_match(subject)
 
     def _find(self, wish: Wish) -> tuple[MatchState | None, StepRecord | None]:
@@ -327,10 +350,31 @@ class DrawCore:
         auditing = Role.AUDIT in call.identity.roles and not claim
         digest = None if auditing else match_claim_digest(tenant, match, claim)
         after = number_of(token)
-        if self._match_of(tenant, match, digest) is None:
+        # Of the matches that begin with this name it comes first, without its secret: what is in
+        # the bag now says nothing here, and may be destroyed.
+        told = self._ledger.subjects(SubjectKind.MATCH, tenant, match, None, "", 1)
+        if not told or told[0].name != match:
             self._calls.require_served(match)
             raise MatchNotFoundError(f"nobody drew in match {match!r} here")
+        _require_claim(told[0], digest)
         return after
+
+    def _summaries(
+        self, tenant: str, match: str, after: int, limit: int
+    ) -> Sequence[pb.DrawSummary]:
+        told = self._ledger.told_steps(SubjectKind.MATCH, tenant, match, after, limit)
+        return [summary(match, step, self._rules_of(tenant, match, step)) for step in told]
+
+    def _rules_of(self, tenant: str, match: str, told: StepRecord) -> str:
+        """Return a draw's rules as text; those of a bag are empty once they are destroyed."""
+        rules = read_told_draw(told).rules
+        if not rules:
+            try:
+                step = self._ledger.step(SubjectKind.MATCH, tenant, match, told.key)
+            except SecretsDestroyedError:
+                return ""
+            rules = b"" if step is None else read_draw(step).rules.encode()
+        return rules.decode("ascii")
 
     async def _read(
         self, tenant: str, match: str, after: int, size: int
@@ -364,6 +408,15 @@ class DrawCore:
             {"role": role, "openings": openings},
             at_ns=self._wall_ns(),
             durable=auditing,
+        )
+
+
+def _require_claim(match: Subject, digest: bytes | None) -> None:
+    """Refuse another claim than the one that drew in a match first; None is an auditor's."""
+    if digest is not None and not hmac.compare_digest(match.state, digest):
+        raise MatchTakenError(
+            f"match {match.name!r} is another claim's, which drew in it first; use another match"
+            " id, and if no other program draws for this tenant, treat it as an alarm"
         )
 
 

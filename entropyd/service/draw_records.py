@@ -86,6 +86,38 @@ class DrawRecord:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ToldDraw:
+    """What is kept of a draw in the clear.
+
+    Attributes:
+        rules: its rules, encoded; empty of a bag, whose counts tell what earlier draws took.
+        commitment, result_root: C and D.
+        provenance: as answered.
+        log_index: of its receipt; None of a draw that has none.
+    """
+
+    rules: bytes
+    commitment: bytes
+    result_root: bytes
+    provenance: bytes
+    log_index: int | None
+
+
+def read_told_draw(step: StepRecord) -> ToldDraw:
+    """Return what a step kept in the clear, also of one without its secret.
+
+    Raises:
+        LedgerDamagedError: it kept something else.
+    """
+    what = f"draw {step.key!r}"
+    try:
+        rules, commitment, result_root, provenance, *index = unpack(step.public, what)
+    except ValueError as error:
+        raise LedgerDamagedError(f"{what}: has other fields than a draw") from error
+    return ToldDraw(rules, commitment, result_root, provenance, unpack_index(index, what))
+
+
 def read_draw(step: StepRecord) -> DrawRecord:
     """Return what a step kept.
 
@@ -93,17 +125,17 @@ def read_draw(step: StepRecord) -> DrawRecord:
         LedgerDamagedError: it kept something else.
     """
     what = f"draw {step.key!r}"
+    told = read_told_draw(step)
     try:
-        clear_rules, commitment, result_root, provenance, *index = unpack(step.public, what)
         rules, result, labels, returns, left, seeds, blinding, salt_key = unpack(step.secret, what)
-        read = draw_rules.decode(clear_rules or rules)
+        read = draw_rules.decode(told.rules or rules)
     except (ValueError, RequestError) as error:
         raise LedgerDamagedError(f"{what}: has other fields than a draw") from error
     return DrawRecord(
         rules=read,
-        commitment=commitment,
-        result_root=result_root,
-        provenance=provenance,
+        commitment=told.commitment,
+        result_root=told.result_root,
+        provenance=told.provenance,
         result=result,
         packed_labels=labels,
         returns=unpack_counts(returns),
@@ -111,7 +143,7 @@ def read_draw(step: StepRecord) -> DrawRecord:
         seeds=tuple(seeds[at : at + SEED_BYTES] for at in range(0, len(seeds), SEED_BYTES)),
         blinding=blinding,
         salt_key=salt_key,
-        log_index=unpack_index(index, what),
+        log_index=told.log_index,
     )
 
 

@@ -777,7 +777,7 @@ class DrawSummary(_message.Message):
     number: _builtins.int
     """Its number in the match."""
     rules: _builtins.str
-    """Its canonical rules."""
+    """Its canonical rules; empty of a bag whose secrets were destroyed after their retention."""
     commitment: _builtins.bytes
     """C, 32 bytes."""
     result_root: _builtins.bytes

@@ -186,7 +186,8 @@ class DrawServiceServicer:
         before it is answered.
 
         Errors: as for ListDraws, UNAVAILABLE also for a read that could not be recorded;
-        FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
+        FAILED_PRECONDITION also with reason SECRETS_DESTROYED (of a draw on this page; a page token of
+        ListDraws goes on after it).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

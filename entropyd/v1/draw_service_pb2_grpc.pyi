@@ -89,7 +89,8 @@ class DrawServiceStub:
     before it is answered.
 
     Errors: as for ListDraws, UNAVAILABLE also for a read that could not be recorded;
-    FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
+    FAILED_PRECONDITION also with reason SECRETS_DESTROYED (of a draw on this page; a page token of
+    ListDraws goes on after it).
     """
 
 @_typing.type_check_only
@@ -153,7 +154,8 @@ class DrawServiceAsyncStub(DrawServiceStub):
     before it is answered.
 
     Errors: as for ListDraws, UNAVAILABLE also for a read that could not be recorded;
-    FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
+    FAILED_PRECONDITION also with reason SECRETS_DESTROYED (of a draw on this page; a page token of
+    ListDraws goes on after it).
     """
 
 class DrawServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -256,7 +258,8 @@ class DrawServiceServicer(metaclass=_abc_1.ABCMeta):
         before it is answered.
 
         Errors: as for ListDraws, UNAVAILABLE also for a read that could not be recorded;
-        FAILED_PRECONDITION also with reason SECRETS_DESTROYED.
+        FAILED_PRECONDITION also with reason SECRETS_DESTROYED (of a draw on this page; a page token of
+        ListDraws goes on after it).
         """
 
 def add_DrawServiceServicer_to_server(servicer: DrawServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
