@@ -10,6 +10,8 @@ from typing import NoReturn
 
 # sysexits.h: EX_UNAVAILABLE, a support program or file does not exist.
 EXIT_UNAVAILABLE = 69
+# What a shell calls the end by SIGINT: 128 and its number.
+EXIT_INTERRUPTED = 130
 
 
 def entropyctl() -> None:
@@ -27,6 +29,9 @@ def _run(program: str, *, extra: str) -> None:
         module = import_module(f"entropyd.cli.{program}")
     except ModuleNotFoundError as error:
         _lacks(program, extra, error)
+    except KeyboardInterrupt:
+        # Loading takes a moment, and nothing was begun: not worth a traceback.
+        sys.exit(EXIT_INTERRUPTED)
     module.main()
 
 

@@ -1,6 +1,7 @@
 """The commands: what they print, what they exit with, and what they never show."""
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from entropyd import __version__, daemon
-from entropyd.cli import entropyctl, entropyd
+from entropyd.cli import entropyctl, entropyd, programs
 from entropyd.config import load
 from entropyd.daemon.ledger import open_ledger
 from entropyd.errors import EntropyHoldError, HandSpentError
@@ -353,3 +354,16 @@ def test_the_claim_key_is_made_once_and_gives_the_same_claim_again(run, tmp_path
             run(entropyctl.main, "shuffle", "t", "h", "-t", target, "--claim-key", key)
     first, second = servicer.requests
     assert derive_claim(key.read_bytes(), "t", "h") == first.claim == second.claim
+
+
+@pytest.mark.parametrize("program", [programs.entropyctl, programs.entropyd])
+def test_who_interrupts_a_program_that_is_still_loading_sees_no_traceback(monkeypatch, program):
+    """As a shell calls it: 128 and the number of SIGINT."""
+
+    def interrupted(_name: str) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(programs, "import_module", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        program()
+    assert 128 + signal.SIGINT == ended.value.code
