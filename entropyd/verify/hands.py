@@ -41,6 +41,10 @@ _NOT_BOUND = "who got the places: nothing that is signed says so before the hand
 _SILENT = (
     "seats are not in R: silent, or left out; a seat that spoke in time has a note that says so"
 )
+_KEYED_SEATS = (
+    "that seats with keys made what stands for them: their signatures are no part of a hand file;"
+    " the daemon took none without, and each seat looks for its own value"
+)
 _TABLE = (
     "that no hand of the table is missing, and that this one's number follows the one before: ask"
     " for a range of the log"
@@ -151,6 +155,8 @@ def _not_checked(
     silent = _silent(presented, hand)
     if silent:
         yield f"why {silent} of {len(presented.seats)} {_SILENT}"
+    if _moved(hand) and any(seat.public_key for seat in presented.seats):
+        yield _KEYED_SEATS
     yield _TABLE
     yield _HOST
     yield _contributions(hand)
@@ -164,8 +170,12 @@ def _silent(presented: PresentedHand, hand: FixedHand) -> int:
     return 0 if hand.roll is None else len(presented.seats) - (hand.roll.contributions or 0)
 
 
+def _moved(hand: FixedHand) -> bool:
+    return hand.roll is not None and bool(hand.roll.contributions)
+
+
 def _contributions(hand: FixedHand) -> str:
-    if hand.roll is None or not hand.roll.contributions:
+    if not _moved(hand):
         return _NOBODY_MOVED
     sealed = hand.rules.contributions is Contributions.SEALED
     return _HONEST_SEAT if sealed else _OPEN_CONTRIBUTIONS

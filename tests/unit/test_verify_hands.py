@@ -99,6 +99,7 @@ def test_witnesses_are_named_only_if_the_verifier_trusts_them():
         ("small", "why 1 of 3 seats are not in R: silent, or left out"),
         ("rolled", "why 1 of 3 seats are not in R"),
         ("dealing", "who got the places: nothing that is signed says so before the hand ends"),
+        ("small", "that seats with keys made what stands for them"),
         ("one entry", "entries before 2"),
         ("one entry", "entries from 3 on"),
         ("a table that had hands before the log", "had before this log, as they say: 41"),

@@ -307,8 +307,8 @@ def test_what_a_file_does_not_show_is_named():
     assert {"unseen", "not_in_log", "not_revealed"} <= set(opened)
     assert {"unseen", "open_contributions", "not_bound"} <= set(dealing)
     assert "nobody_moved" in nobody
-    assert not {"silent", "not_bound"} & {*nobody, *opened}
-    assert {"honest_seat", "source", "gap", "host", "silent"} == set(small)
+    assert not {"silent", "not_bound", "keyed_seats"} & {*nobody, *opened}
+    assert {"honest_seat", "source", "gap", "host", "silent", "keyed_seats"} == set(small)
 
 
 def test_hands_that_a_table_had_before_the_log_are_named():

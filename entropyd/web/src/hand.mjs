@@ -84,6 +84,7 @@ function limitsOfHand(hand, ownLater) {
     ...(recipients === null && dealt ? ['no_recipients'] : []),
     ...(saysRecipients(hand) && endOf(hand) === undefined ? ['not_bound'] : []),
     ...(silent > 0 ? [{ code: 'silent', silent, seats: file.seats.length }] : []),
+    ...(keyedSeatsMoved(hand) ? ['keyed_seats'] : []),
     'gap', contributionLimit(hand), 'host',
     ...(reveal === null ? ['not_revealed'] : ['source']),
     ...(rules.lines.has('parent') ? ['discards'] : []),
@@ -98,6 +99,9 @@ function silentSeats(hand) {
   const roll = rollOf(hand);
   return roll === undefined ? 0 : hand.file.seats.length - Number(roll.contributions);
 }
+
+const keyedSeatsMoved = (hand) =>
+  Number(rollOf(hand)?.contributions ?? 0) > 0 && hand.file.seats.some(({ key }) => key !== '');
 
 /** Of a check that ended early only what it could not have shown anyway. */
 const limitsOfStopped = ({ ring }) => [...(ring.trusted ? [] : ['keys_named']), 'gap', 'host'];
