@@ -152,11 +152,7 @@ def _not_checked(
             yield _NOT_BOUND
     elif presented.recipients is None and hand.end.dealt:
         yield "who got the places: the file has no recipients to compare with the deals root"
-    silent = _silent(presented, hand)
-    if silent:
-        yield f"why {silent} of {len(presented.seats)} {_SILENT}"
-    if _moved(hand) and any(seat.public_key for seat in presented.seats):
-        yield _KEYED_SEATS
+    yield from _of_seats(presented, hand)
     yield _TABLE
     yield _HOST
     yield _contributions(hand)
@@ -165,17 +161,19 @@ def _not_checked(
         yield "that the discards are those of the parent: compare with the parent's own file"
 
 
-def _silent(presented: PresentedHand, hand: FixedHand) -> int:
-    """Return how many seats have no contribution; 0 while the roll is not closed."""
-    return 0 if hand.roll is None else len(presented.seats) - (hand.roll.contributions or 0)
-
-
-def _moved(hand: FixedHand) -> bool:
-    return hand.roll is not None and bool(hand.roll.contributions)
+def _of_seats(presented: PresentedHand, hand: FixedHand) -> Iterator[str]:
+    if hand.roll is None:
+        return
+    spoken = hand.roll.contributions or 0
+    silent = len(presented.seats) - spoken
+    if silent:
+        yield f"why {silent} of {len(presented.seats)} {_SILENT}"
+    if spoken and any(seat.public_key for seat in presented.seats):
+        yield _KEYED_SEATS
 
 
 def _contributions(hand: FixedHand) -> str:
-    if not _moved(hand):
+    if hand.roll is None or not hand.roll.contributions:
         return _NOBODY_MOVED
     sealed = hand.rules.contributions is Contributions.SEALED
     return _HONEST_SEAT if sealed else _OPEN_CONTRIBUTIONS
