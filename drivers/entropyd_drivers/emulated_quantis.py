@@ -229,7 +229,9 @@ class EmulatedQuantis:
                 packet = self._next_packet(len(sent), wanted)
                 if packet is not None:
                     sent += packet
-                    if len(sent) > wanted:
+                    # A packet above the endpoint's size is babble, wherever it ends: a host never
+                    # takes it for data, also where the sizes happen to sum up.
+                    if len(packet) > self.packet_bytes or len(sent) > wanted:
                         raise ConditionError(Condition.OVERFLOW)
                     if len(packet) < self.packet_bytes:
                         return bytes(sent)

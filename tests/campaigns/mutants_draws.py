@@ -44,8 +44,8 @@ DRAWS = (
         (
             Edit(
                 "entropyd/service/draw_core.py",
-                "not hmac.compare_digest(subject.state, claim_digest):",
-                "not claim_digest:",
+                "not hmac.compare_digest(match.state, digest):",
+                "not digest:",
             ),
         ),
         f"{UNIT}/test_draw_core.py::test_the_order_of_the_checks",

@@ -168,6 +168,13 @@ def test_less_than_whole_packets_overflows(device, size):
     assert caught.value.errno == 75
 
 
+def test_packets_that_are_too_long_overflow_where_their_sizes_sum_up_too(emulator, device):
+    """F8: eight of 576 bytes are nine of 512, and babble all the same."""
+    emulator.set_faults("F8")
+    with pytest.raises(usb.core.USBError, match="Overflow"):
+        device.read(0x86, 4608)
+
+
 def test_halt_is_set_seen_and_cleared(device):
     """SET_FEATURE and CLEAR_FEATURE of the endpoint's halt."""
     device.ctrl_transfer(0x02, 0x03, 0, 0x86)
