@@ -1,13 +1,30 @@
 """Fixtures of the system tests."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.system.harness import Daemon, running
 from tests.system.wire import Wire
+
+# The end of a daemon's log: some thirty of its lines.
+LOG_SHOWN = 8000
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails shows what its daemons said: their homes are gone before anybody looks."""
+    report = yield
+    if report.failed:
+        daemons = [one for one in item.funcargs.values() if isinstance(one, Daemon)]  # type: ignore[attr-defined]
+        for daemon in daemons:
+            if (daemon.home / "log").exists():
+                report.sections.append((f"log of {daemon.home}", daemon.log[-LOG_SHOWN:]))
+    return report
 
 
 @pytest.fixture
