@@ -516,7 +516,7 @@ def hands() -> Sequence[Panel]:
             ],
             unit="cps",
             stacked=True,
-            colours={"unopened": RED, "expired": ORANGE, "other": BLUE},
+            colours={"unopened": RED, "expired": ORANGE, "adopted": ORANGE, "other": BLUE},
         ),
     )
 

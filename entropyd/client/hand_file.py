@@ -20,8 +20,9 @@ def hand_file(log: Log, hand: Hand, shown: Sequence[DealtCard] = ()) -> Proof:
     """Return the file of a hand, as the game server can tell it.
 
     It has the newest checkpoint, and that the receipts which it covers are in the log; neither for
-    a hand of a log that ended when the ledger was adopted. It has not what the daemon does not tell
-    again: notes to seats, and whom cards went to that are not shown.
+    a hand of a log that ended when the ledger was adopted, and of such a hand no receipt of the log
+    after it. It has not what the daemon does not tell again: notes to seats, and whom cards went to
+    that are not shown.
 
     Args:
         log: where the receipts are.
@@ -34,8 +35,13 @@ def hand_file(log: Log, hand: Hand, shown: Sequence[DealtCard] = ()) -> Proof:
     """
     head = log.head()
     checkpoint = SignedNote.decode(head.checkpoint.encode())
-    notes = [SignedNote.decode(signed.note.encode()) for signed in hand.receipts.values()]
-    of_open = Receipt.decode(notes[0].text)
+    of_open = _receipt(next(iter(hand.receipts.values())))
+    receipts = {
+        event: signed
+        for event, signed in hand.receipts.items()
+        if _receipt(signed).log == of_open.log
+    }
+    notes = [SignedNote.decode(signed.note.encode()) for signed in receipts.values()]
     head_of = Checkpoint.decode(checkpoint.text)
     file: Proof = {
         "entropyd": "hand/v1",
@@ -45,16 +51,20 @@ def hand_file(log: Log, hand: Hand, shown: Sequence[DealtCard] = ()) -> Proof:
         "rules": hand.rules,
         "seats": [{"seat": seat, "key": key.hex()} for seat, key in sorted(hand.seats.items())],
         "keys": _signers(_under_names_of(of_open.log, head.verifier_keys), [checkpoint, *notes]),
-        "receipts": {event: signed.note for event, signed in hand.receipts.items()},
+        "receipts": {event: signed.note for event, signed in receipts.items()},
         "leaves": [leaf.hex() for leaf in hand.leaves],
         "cards": [card_entry(card) for card in sorted(shown, key=lambda card: card.place)],
     }
     if of_open.log == head_of.origin:
         file["checkpoint"] = head.checkpoint
-        file["inclusion"] = _inclusion(log, hand.receipts, head_of.size)
+        file["inclusion"] = _inclusion(log, receipts, head_of.size)
     if hand.leaf_hashes:
         file["leaf_hashes"] = [each.hex() for each in hand.leaf_hashes]
     return file
+
+
+def _receipt(signed: SignedReceipt) -> Receipt:
+    return Receipt.decode(SignedNote.decode(signed.note.encode()).text)
 
 
 def _under_names_of(log: str, texts: Sequence[str]) -> list[str]:

@@ -53,6 +53,7 @@ def make_hands(
     signer: LogSigner,
     patience: Patience,
     on_fatal: Callable[[BaseException], None],
+    log_begins: int,
 ) -> HandParts:
     """Return what serves hands of a daemon."""
     store, watch = HandStore(ledger), HandWatch(observer)
@@ -65,6 +66,7 @@ def make_hands(
         sources_of=sources_of,
         clock_ns=time.monotonic_ns,
         wall_ns=time.time_ns,
+        log_begins=log_begins,
     )
     sweep = HandSweep(hands, config.tenants, clock_ns=time.monotonic_ns, on_fatal=on_fatal)
     feed = HandFeed(dealer.draining)

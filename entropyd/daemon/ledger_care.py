@@ -22,6 +22,7 @@ from entropyd.ledger import archives, backup
 from entropyd.ledger.anchor import read_anchor
 from entropyd.ledger.chain import Position
 from entropyd.ledger.contract import Event, EventKind
+from entropyd.ledger.sqlite import SqliteLedger
 from entropyd.ledger.sqlite_file import take_back_file
 from entropyd.ledger.state_dir import StateDirectory
 
@@ -118,6 +119,11 @@ def adopt(config: Config, reason: str) -> str:
         f"adopted: the ledger {found}. It goes on after hand {position.hands} and step"
         f" {position.steps} as origin {origin}; what is missing can be dealt and drawn again"
     )
+
+
+def adopted_at_ns(ledger: SqliteLedger) -> int:
+    """Return when a ledger was adopted last, wall clock; 0 for never."""
+    return max((event.at_ns for event in ledger.events(EventKind.LEDGER_ADOPTED)), default=0)
 
 
 def _told(position: Position) -> dict[str, int | str]:

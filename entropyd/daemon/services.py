@@ -53,8 +53,9 @@ def make_services(
     observer: Observer,
     signer: LogSigner,
     log_keeper: LogKeeper,
+    adopted_at_ns: int,
 ) -> Services:
-    """Return the cores of a daemon."""
+    """Return the cores of a daemon; `adopted_at_ns` is as of `FairLines`."""
     shuffles = ShuffleCore(
         dealer,
         events=writer,
@@ -99,6 +100,7 @@ def make_services(
         ),
         clock_ns=time.monotonic_ns,
         wall_ns=time.time_ns,
+        adopted_at_ns=adopted_at_ns,
     )
     sweep = FairSweep(lines, records, clock_ns=time.monotonic_ns)
     fair = CountedFair(

@@ -12,6 +12,7 @@ from entropyd import __version__
 from entropyd.config import Config
 from entropyd.daemon.fair_sweeps import FairSweeps
 from entropyd.daemon.hands import HandParts, make_hands
+from entropyd.daemon.ledger_care import adopted_at_ns
 from entropyd.daemon.parts import describer, gate_policy, make_metrics, receipts_of, self_test
 from entropyd.daemon.services import Services, make_services
 from entropyd.daemon.sources import SourcePlan, make_source
@@ -150,6 +151,7 @@ def wire(
         observer=observer,
         signer=signer,
         log_keeper=log_keeper,
+        adopted_at_ns=adopted_at_ns(ledger),
     )
     hands = make_hands(
         config,
@@ -160,6 +162,7 @@ def wire(
         signer=signer,
         patience=services.patience,
         on_fatal=on_fatal,
+        log_begins=ledger.log_begins(),
     )
     entropy = EntropyCore(
         gate=gate,

@@ -111,6 +111,14 @@ def pair_key(pair: int) -> str:
 OPEN_KEY = "open"
 
 
+def seed_key(pair: int) -> str:
+    """Return the key of the step that made the server seed of a pair.
+
+    The opening made two; each reveal makes the one for the pair two after that which it revealed.
+    """
+    return OPEN_KEY if pair <= 2 else pair_key(pair - 2)
+
+
 def seed_binding(profile: Profile, owner: LineOwner, pair: int) -> bytes:
     """Return X of the draw that makes the server seed of a pair.
 

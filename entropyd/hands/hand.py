@@ -43,8 +43,11 @@ MAX_CHILDREN = MAX_ITEMS // 2
 MAX_REASON_BYTES = 256
 UNOPENED = "unopened"
 EXPIRED = "expired"
-# What time brings about. A caller who gave one would blame seats, or a clock, for his own void.
-OWN_REASONS = frozenset({UNOPENED, EXPIRED})
+# Opened under a log that an adoption of the ledger gave up.
+ADOPTED = "adopted"
+# What the daemon brings about. A caller who gave one would blame seats, a clock or a disk for his
+# own void.
+OWN_REASONS = frozenset({UNOPENED, EXPIRED, ADOPTED})
 
 
 class HandState(StrEnum):

@@ -41,6 +41,7 @@ from entropyd.ledger.sqlite_commit import Means, begin_history, write_all
 from entropyd.ledger.sqlite_facts import (
     check_master_key,
     link_at,
+    log_begins,
     origin_of,
     position_of,
     step_link_at,
@@ -266,6 +267,10 @@ class SqliteLedger(SubjectReader, LogReader):
     def origin(self) -> str:
         """Return which history this is, in hex. Any thread."""
         return self._ask(origin_of)
+
+    def log_begins(self) -> int:
+        """Return the index of the first entry under the present name of the log. Any thread."""
+        return self._ask(log_begins)
 
     def is_anchored(self) -> bool:
         """Return whether an anchor of this ledger was ever written. Any thread."""

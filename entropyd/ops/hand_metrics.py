@@ -7,7 +7,7 @@ from entropyd.ops.series import Tally
 # Steps of callers, and the states that time or an end brings about.
 STEPS = ("open", "contribute", "deal", "rolled", "sealed", "closed", "void")
 # A caller's own reasons are `other`.
-VOIDS = ("unopened", "expired")
+VOIDS = ("unopened", "expired", "adopted")
 
 
 class HandMetrics:

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from entropyd.errors import InternalError, WrongStateError
+from entropyd.games.pair_line import PairLine
 from entropyd.games.pair_records import EndRecord
 from entropyd.games.pair_steps import (
     OPEN_KEY,
@@ -29,6 +30,7 @@ from entropyd.games.pair_steps import (
     played,
     rotated,
     round_key,
+    seed_key,
     server_seed,
 )
 from entropyd.games.seed_pair import Profile
@@ -82,6 +84,7 @@ class FairLines:
         limits: FairLimits,
         clock_ns: Callable[[], int],
         wall_ns: Callable[[], int],
+        adopted_at_ns: int = 0,
     ) -> None:
         """Make it.
 
@@ -91,11 +94,13 @@ class FairLines:
             limits: as configured.
             clock_ns: monotonic clock.
             wall_ns: wall clock, for when pairs became present.
+            adopted_at_ns: wall clock, when the ledger was adopted last; 0 for never.
         """
         self.limits = limits
         self._calls = calls
         self._records = records
         self._wall_ns = wall_ns
+        self._adopted_at_ns = adopted_at_ns
         self._clock_ns = clock_ns
         self._turns = SharedTurns()
 
@@ -130,9 +135,32 @@ class FairLines:
         """
 
         def make(kept: Kept) -> Step:
+            if self.is_given_up(owner, kept.line):
+                raise WrongStateError(
+                    f"the seed of pair {kept.line.pair} was made before the ledger was adopted:"
+                    " rounds of it may be missing, whose outcomes were shown; rotate it"
+                )
             return played(kept, ask, self.limits.max_rounds)
 
         return _made(await self._append(owner, round_key(ask.round_id), make, answer_by_ns))
+
+    def is_given_up(self, owner: LineOwner, line: PairLine) -> bool:
+        """Tell whether a present pair may have had rounds that an adoption gave up.
+
+        The next one would get a nonce whose outcome somebody has seen. So it is with every pair
+        whose seed was made before: the present one and, since it may have become present in what is
+        missing, the one after it. By the wall clock, which may be wrong: one that was set back has
+        pairs revealed that need not be.
+
+        Raises:
+            LedgerError: it cannot be read.
+        """
+        if not self._adopted_at_ns:
+            return False
+        made = self._records.step(owner, seed_key(line.pair))
+        if made is None:
+            raise InternalError(f"pair {line.pair} without the step that made its seed")
+        return made.at_ns < self._adopted_at_ns
 
     async def end(self, owner: LineOwner, end: EndRecord, answer_by_ns: int) -> Recorded:
         """Close or void a round, or find how it ended.

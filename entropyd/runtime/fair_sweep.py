@@ -109,10 +109,10 @@ class FairSweep:
             pass
         return Swept(revealed, len(found) - revealed, lines, _stuck(refusals))
 
-    def is_overdue(self, line: PairLine, now_ns: int) -> bool:
+    def is_overdue(self, owner: LineOwner, line: PairLine, now_ns: int) -> bool:
         """Tell whether a line's present pair should have been revealed, under the limits now."""
         limits = self._lines.limits
-        return line.is_overdue(
+        return self._lines.is_given_up(owner, line) or line.is_overdue(
             now_ns, reveal_after_ns=limits.reveal_after_ns, max_rounds=limits.max_rounds
         )
 
@@ -121,8 +121,9 @@ class FairSweep:
         after, lines = "", 0
         while page := list(self._records.lines(tenant, after, ROWS_A_TURN)):
             for player, line in page:
-                if self.is_overdue(line, now_ns):
-                    found.append((LineOwner(tenant, player), line))
+                owner = LineOwner(tenant, player)
+                if self.is_overdue(owner, line, now_ns):
+                    found.append((owner, line))
             after = page[-1][0]
             lines += len(page)
             await asyncio.sleep(0)

@@ -22,6 +22,7 @@ from entropyd.hands.hand import Hand
 from entropyd.runtime.hand_store import LIVE
 from entropyd.runtime.hand_turns import HandName
 from entropyd.runtime.hands import Hands
+from entropyd.runtime.kept_hands import KeptHand
 
 # Steps that wait for the ledger at the same time. One commit takes them all; callers go first.
 MAX_AT_ONCE = 64
@@ -143,10 +144,18 @@ class HandSweep:
                 after = ("", 0)
                 while page := self._hands.store.page(tenant, "", state, after, ROWS_A_PAGE):
                     for kept in page:
-                        self.note(kept.hand)
+                        self._take(kept)
                     last = page[-1].hand.opened
                     after = last.table, last.sequence
                     yield
+
+    def _take(self, kept: KeptHand) -> None:
+        if self._hands.is_given_up(kept):
+            opened = kept.hand.opened
+            name = HandName(opened.tenant, opened.table, opened.hand)
+            self._put(name, self._clock_ns())
+        else:
+            self.note(kept.hand)
 
     def _put(self, name: HandName, due_ns: int) -> None:
         self._due[name] = due_ns

@@ -18,7 +18,7 @@ class HandObserver(Protocol):
         ...
 
     def hand_voided(self, reason: str) -> None:
-        """Note that a hand is void: `unopened`, `expired`, or another reason."""
+        """Note that a hand is void: `unopened`, `expired`, `adopted`, or another reason."""
         ...
 
     def place_dealt_again(self, tenant: str, table: str, hand: str, place: int) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 from entropyd.errors import EntropydError, InternalError, PlaceDealtError
 from entropyd.hands.contributions import Contribution
-from entropyd.hands.hand import ENDED, Hand
+from entropyd.hands.hand import ADOPTED, ENDED, Hand
 from entropyd.hands.judgement import Judged, judge
 from entropyd.hands.receipts import Sources
 from entropyd.ledger.subjects import StepOutcome, StepRecorded
@@ -55,6 +55,7 @@ class Hands:
         sources_of: Callable[[bytes], Sources],
         clock_ns: Callable[[], int],
         wall_ns: Callable[[], int],
+        log_begins: int = 0,
     ) -> None:
         """Make it.
 
@@ -67,12 +68,15 @@ class Hands:
             sources_of: returns what a receipt says of a provenance.
             clock_ns: monotonic clock.
             wall_ns: wall clock, for deadlines; see `HandClock`.
+            log_begins: index of the first entry of the log; those before it are of a log that an
+                adoption gave up.
         """
         self.limits = limits
         self.store = store
         self._calls = calls
         self._watch = watch
         self._log = log
+        self._log_begins = log_begins
         self._clock = HandClock(clock_ns=clock_ns, wall_ns=wall_ns)
         self._turns = HandTurns(calls, clock_ns)
         self._tables = HandTables(store.live_at)
@@ -204,9 +208,20 @@ class Hands:
 
     async def _due(self, name: HandName, turn: Turn) -> KeptHand:
         kept = self.store.get(name.tenant, name.table, name.hand)
-        now_ns = self._clock.now_ns(kept.hand)
-        after = kept.hand.expire(now_ns, self.expires_ns(kept.hand))
+        if self.is_given_up(kept):
+            after = kept.hand.void(ADOPTED)
+        else:
+            now_ns = self._clock.now_ns(kept.hand)
+            after = kept.hand.expire(now_ns, self.expires_ns(kept.hand))
         return await self._step(turn, kept, after, after.state)
+
+    def is_given_up(self, kept: KeptHand) -> bool:
+        """Tell whether a hand goes on from a history that an adoption of the ledger gave up.
+
+        What is missing of that may have cut it otherwise, and dealt its cards to others: it is
+        void at the next look at it.
+        """
+        return kept.hand.state not in ENDED and kept.begins_before(self._log_begins)
 
     def due_ns(self, hand: Hand) -> int | None:
         """Return when something happens to a hand by itself, monotonic clock; None for never."""

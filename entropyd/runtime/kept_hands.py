@@ -40,6 +40,10 @@ class KeptHand:
     provenance: bytes
     steps: int = 0
 
+    def begins_before(self, index: int) -> bool:
+        """Tell whether the hand was opened before the log had so many entries."""
+        return self.receipts[Event.OPEN] < index
+
     @property
     def state(self) -> bytes:
         """What is kept in the clear."""

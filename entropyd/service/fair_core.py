@@ -187,7 +187,7 @@ class FairCore:
         return self._pair(owner, self._records.line(owner))
 
     def _pair(self, owner: LineOwner, line: PairLine) -> pb.Pair:
-        overdue = self._sweep.is_overdue(line, self._wall_ns())
+        overdue = self._sweep.is_overdue(owner, line, self._wall_ns())
         return pair_message(owner.player, line, overdue=overdue)
 
     @contextmanager

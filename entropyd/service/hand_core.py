@@ -196,14 +196,14 @@ class HandCore(HandReads):
 
 
 def _check_callers_reason(reason: str) -> None:
-    """Refuse a reason that no receipt can have, or that time alone gives.
+    """Refuse a reason that no receipt can have, or that the daemon alone gives.
 
     Raises:
         RequestError: names `reason`.
     """
     check_reason(reason)
     if reason in OWN_REASONS:
-        raise RequestError("reason", f"{reason!r} is what time brings about; expected your own")
+        raise RequestError("reason", f"{reason!r} is the daemon's own; expected yours")
 
 
 def _deal_beside(request: pb.ContributeRequest, call: Call) -> DealWish | None:

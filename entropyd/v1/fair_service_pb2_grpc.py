@@ -174,7 +174,8 @@ class FairServiceServicer:
 
         Errors also: NOT_FOUND (the player has no line here), ALREADY_EXISTS with reason ROUND_SPENT (the
         id was played with other rules). WRONG_STATE: the present pair has no client seed yet, has had all
-        of its rounds, does not come to `expected_nonce` next, or has too many rounds open.
+        of its rounds, does not come to `expected_nonce` next, has too many rounds open, or its seed was
+        made before the ledger was adopted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -84,7 +84,8 @@ class FairServiceStub:
 
     Errors also: NOT_FOUND (the player has no line here), ALREADY_EXISTS with reason ROUND_SPENT (the
     id was played with other rules). WRONG_STATE: the present pair has no client seed yet, has had all
-    of its rounds, does not come to `expected_nonce` next, or has too many rounds open.
+    of its rounds, does not come to `expected_nonce` next, has too many rounds open, or its seed was
+    made before the ledger was adopted.
     """
     CloseRound: _grpc.UnaryUnaryMultiCallable[_fair_service_pb2.CloseRoundRequest, _fair_service_pb2.CloseRoundResponse]
     """CloseRound ends an open round. A round that was closed before, or ended at once, is answered as
@@ -189,7 +190,8 @@ class FairServiceAsyncStub(FairServiceStub):
 
     Errors also: NOT_FOUND (the player has no line here), ALREADY_EXISTS with reason ROUND_SPENT (the
     id was played with other rules). WRONG_STATE: the present pair has no client seed yet, has had all
-    of its rounds, does not come to `expected_nonce` next, or has too many rounds open.
+    of its rounds, does not come to `expected_nonce` next, has too many rounds open, or its seed was
+    made before the ledger was adopted.
     """
     CloseRound: _aio.UnaryUnaryMultiCallable[_fair_service_pb2.CloseRoundRequest, _fair_service_pb2.CloseRoundResponse]  # type: ignore[assignment]
     """CloseRound ends an open round. A round that was closed before, or ended at once, is answered as
@@ -309,7 +311,8 @@ class FairServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Errors also: NOT_FOUND (the player has no line here), ALREADY_EXISTS with reason ROUND_SPENT (the
         id was played with other rules). WRONG_STATE: the present pair has no client seed yet, has had all
-        of its rounds, does not come to `expected_nonce` next, or has too many rounds open.
+        of its rounds, does not come to `expected_nonce` next, has too many rounds open, or its seed was
+        made before the ledger was adopted.
         """
 
     @_abc_1.abstractmethod

@@ -384,7 +384,9 @@ class Ended(_message.Message):
     deals_root: _builtins.bytes
     """RFC 6962 root over the recipients in order of places (docs/protocol.md), 32 bytes."""
     reason: _builtins.str
-    """Why, of a void: "unopened", "expired", or what the caller gave."""
+    """Why, of a void: "unopened", "expired", "adopted" (it was open when the ledger was adopted), or what
+    the caller gave.
+    """
     @_builtins.property
     def receipt(self) -> _types_pb2.SignedReceipt:
         """The signed close or void receipt."""
@@ -1064,8 +1066,8 @@ class VoidHandRequest(_message.Message):
     KEY_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
-    """Why: 1 to 256 bytes, in the receipt for everybody to read, and neither "unopened" nor "expired",
-    which time alone brings about. Required.
+    """Why: 1 to 256 bytes, in the receipt for everybody to read, and none of "unopened", "expired" and
+    "adopted", which the daemon alone gives. Required.
     """
     @_builtins.property
     def key(self) -> _types_pb2.HandKey:

@@ -116,7 +116,9 @@ class HandDesk:
         fatal: what the daemon would end with because of the sweep.
     """
 
-    def __init__(self, seeds: int = 20, *, limits: HandLimits = LIMITS, **table: Any) -> None:
+    def __init__(
+        self, seeds: int = 20, *, limits: HandLimits = LIMITS, log_begins: int = 0, **table: Any
+    ) -> None:
         self.table = Table(**table)
         if seeds:
             self.table.deliver(96 * seeds)
@@ -134,6 +136,7 @@ class HandDesk:
             sources_of=sources_of,
             clock_ns=clock,
             wall_ns=clock.wall_ns,
+            log_begins=log_begins,
         )
         self.sweep = HandSweep(self.hands, ["room"], clock_ns=clock, on_fatal=self.fatal.append)
         watch.listen(self.sweep.note)

@@ -203,12 +203,16 @@ def test_a_backup_of_a_dealing_daemon_is_restored_and_what_it_lacks_is_told(anch
 
 
 def test_after_an_adoption_files_are_of_one_log_each(anchored: Daemon):
-    """The keys of the new log signed nothing of the old one, and no file says that they did."""
+    """The keys of the new log signed nothing of the old one, and no file says that they did.
+
+    A hand that was open is void: nobody knows what was dealt of it in what is missing.
+    """
     home = anchored.home
     anchored.start()
     with anchored.client(socket_name="dealer.sock") as client:
         client.hands().open(HandAsk("t", "old"))
         client.hands().close("t", "old")
+        client.hands().open(HandAsk("t", "open"))
     assert 0 == command(anchored, "backup", str(home / "saved")).returncode
     deal(anchored, "lost")
     assert 0 == anchored.terminate()
@@ -221,10 +225,13 @@ def test_after_an_adoption_files_are_of_one_log_each(anchored: Daemon):
         until("a checkpoint is signed", lambda: signed(client) > old.receipts["close"].index)
         with pytest.raises(RequestError, match=r"entry 0 is of log .*begin behind it"):
             log_file(client.log(), 0, old.receipts["close"].index + 1)
-        begin = old.receipts["close"].index + 1
+        begin = client.hands().get("t", "open").receipts["seal"].index + 1
         until("a checkpoint is signed", lambda: signed(client) > begin)
         check_proof(json.dumps(log_file(client.log(), begin, begin)).encode())
         report = check_proof(json.dumps(hand_file(client.log(), old)).encode())
+        until("it is void", lambda: client.hands().get("t", "open").reason == "adopted")
+        void = client.hands().get("t", "open")
+        check_proof(json.dumps(hand_file(client.log(), void)).encode())
     assert "closed, 0 cards dealt" in report.subject
 
 

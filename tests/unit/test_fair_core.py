@@ -52,7 +52,9 @@ class Desk:
         said: every message that was answered, in order.
     """
 
-    def __init__(self, seeds: int = 20, *, max_rounds: int = 100, **table: Any) -> None:
+    def __init__(
+        self, seeds: int = 20, *, max_rounds: int = 100, adopted_at_ns: int = 0, **table: Any
+    ) -> None:
         self.table = Table(**table)
         if seeds:
             self.table.deliver(96 * seeds)
@@ -64,6 +66,7 @@ class Desk:
             limits=FairLimits(Profile.V2, reveal_after_ns=HOUR, max_rounds=max_rounds),
             clock_ns=clock,
             wall_ns=clock.wall_ns,
+            adopted_at_ns=adopted_at_ns,
         )
         self.sweep = FairSweep(self.lines, self.records, clock_ns=clock)
         self.core = FairCore(
