@@ -7,7 +7,6 @@ rules bound. The rest of this package does not know which one it draws from.
 Spec: docs/protocol.md, "Seed pairs and games".
 """
 
-import re
 from collections.abc import Callable
 from enum import StrEnum
 from hashlib import sha256
@@ -28,9 +27,6 @@ _WORD_BYTES = WORD_BITS // 8
 
 _HASH_LABEL = lp(b"entropyd/server-seed/v2")
 _ROUND_LABEL = lp(b"entropyd/round/v2")
-
-# 2^64 - 1 has 20 digits.
-_NONCE = re.compile(r"0|[1-9][0-9]{0,19}")
 
 Block = Callable[[int], bytes]
 
@@ -114,17 +110,6 @@ def check_nonce(field: str, nonce: int) -> int:
     if not 0 <= nonce <= MAX_NONCE:
         raise RequestError(field, f"is {nonce}; expected 0 to 2^64 - 1")
     return nonce
-
-
-def nonce_from_text(field: str, text: str) -> int:
-    """Return the nonce that a text spells, in the one spelling that v1 hashes.
-
-    Raises:
-        RequestError: it is not a decimal number of 0 to 2^64 - 1 without sign and leading zeros.
-    """
-    if not _NONCE.fullmatch(text):
-        raise RequestError(field, "expected a decimal number without sign and leading zeros")
-    return check_nonce(field, int(text))
 
 
 def block_v1(server_seed: bytes, client_seed: str, nonce: int) -> Block:

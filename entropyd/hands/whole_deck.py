@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from entropyd.draw.shuffle import shuffle
 from entropyd.errors import InternalError
 from entropyd.hands import commitment
-from entropyd.hands.binding import hand_binding
-from entropyd.hands.rules import Rules, rules_hash
+from entropyd.hands.rules import Rules
 
 BLINDING_BYTES = 32
 SALT_KEY_BYTES = 32
@@ -138,37 +137,3 @@ def _of_discards(order: Sequence[int], discards: Sequence[int] | None) -> list[i
     if discards is None or len(discards) != len(order):
         raise InternalError("a hand of discards without them, or with others than its rules say")
     return [discards[place] for place in order]
-
-
-def open_whole_deck(
-    tenant: str,
-    table: str,
-    hand: str,
-    hand_rules: Rules,
-    *,
-    seeds: Sequence[bytes],
-    blinding: bytes,
-    salt_key: bytes,
-) -> CommittedDeck:
-    """Draw and commit the deck of a `Shuffle`.
-
-    Args:
-        tenant: id of the tenant.
-        table: id of the table.
-        hand: id of the hand.
-        hand_rules: its rules; nobody contributes.
-        seeds: as many as `rules.segments_needed`, 64 bytes each. Secret.
-        blinding: r, 32 bytes. Secret.
-        salt_key: K, 32 bytes. Secret.
-
-    Returns:
-        The committed deck, not recorded anywhere.
-
-    Raises:
-        RequestError: an id has a length or a character that ids do not have.
-        InternalError: as `open_deck`; or the rules let seats contribute.
-    """
-    if not hand_rules.whole_deck_proof:
-        raise InternalError("rules without proofs=deck for a deck that is dealt whole")
-    binding = hand_binding(tenant, table, hand, rules_hash(hand_rules.encode()))
-    return open_deck(hand_rules, binding, seeds=seeds, blinding=blinding, salt_key=salt_key)

@@ -172,73 +172,8 @@ Draft = HandDraft | StepDraft
 DraftOutcome = Outcome | StepOutcome
 
 
-class Ledger(Protocol):
-    """A durable, exclusive history of hands and of the steps of subjects."""
-
-    def commit(
-        self,
-        drafts: Sequence[Draft],
-        events: Sequence[Event] = (),
-        health_states: Sequence[tuple[str, str]] = (),
-    ) -> list[DraftOutcome]:
-        """Record `drafts`, `events` and health states in one synced transaction.
-
-        On return everything has been synchronised to storage, as far as the
-        disk honours a flush. Later drafts of one call see earlier ones: of two
-        with one hand id the first is recorded, the second is AlreadySpent.
-
-        Args:
-            drafts: drawn hands and steps, mixed, in the order in which they get their numbers.
-            events: appended in order.
-            health_states: (source id, JSON text), each replaces the one before.
-
-        Returns:
-            One outcome a draft, in the same order: an Outcome of a hand, a StepOutcome of a step.
-
-        Raises:
-            LedgerUnavailableError: the store did not confirm. All or nothing
-                was written, and which is not known: every draft must be
-                discarded, and its hand looked up again before it is retried.
-                The store remains usable: the next commit, which may be an
-                empty one, finds out whether it works again.
-            SecretsDestroyedError: a spent hand, or a step whose key is taken, lost its secrets
-                after their retention. Nothing was written. Whoever looks ids and keys up first
-                is told there and never commits it.
-            LedgerDamagedError: the store contradicts itself. Fatal.
-            InternalError: a draft contradicts itself, or a window is too long. Nothing was
-                written. Fatal.
-        """
-        ...
-
-    def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
-        """Return the record of a spent hand id, or None. Any thread may call.
-
-        What is returned has been synchronised to storage: it may be shown. A
-        commit that is under way is seen whole or not at all.
-
-        Args:
-            tenant: whose hand.
-            hand: its id.
-            with_secrets: decrypt seeds, blinding and salt key too.
-
-        Raises:
-            LedgerUnavailableError: the store cannot be read now.
-            HandSpentError: it is a hand that is dealt card by card.
-            SecretsDestroyedError: its cards were destroyed after their retention.
-            LedgerDamagedError: the record does not decrypt, or does not follow
-                from what is stored beside it.
-        """
-        ...
-
-    def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
-        """Return which of these hand ids are spent, in one question. Any thread may call.
-
-        What is spent has been synchronised to storage, as what `find` returns.
-
-        Raises:
-            LedgerUnavailableError: the store cannot be read now.
-        """
-        ...
+class StepReader(Protocol):
+    """The part of a ledger that reads subjects and their steps."""
 
     def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
         """Return a subject after its last step, or None. Any thread may call.
@@ -331,6 +266,75 @@ class Ledger(Protocol):
         Raises:
             LedgerUnavailableError: the store cannot be read now.
             LedgerDamagedError: one of the rows was changed.
+        """
+        ...
+
+
+class Ledger(StepReader, Protocol):
+    """A durable, exclusive history of hands and of the steps of subjects."""
+
+    def commit(
+        self,
+        drafts: Sequence[Draft],
+        events: Sequence[Event] = (),
+        health_states: Sequence[tuple[str, str]] = (),
+    ) -> list[DraftOutcome]:
+        """Record `drafts`, `events` and health states in one synced transaction.
+
+        On return everything has been synchronised to storage, as far as the
+        disk honours a flush. Later drafts of one call see earlier ones: of two
+        with one hand id the first is recorded, the second is AlreadySpent.
+
+        Args:
+            drafts: drawn hands and steps, mixed, in the order in which they get their numbers.
+            events: appended in order.
+            health_states: (source id, JSON text), each replaces the one before.
+
+        Returns:
+            One outcome a draft, in the same order: an Outcome of a hand, a StepOutcome of a step.
+
+        Raises:
+            LedgerUnavailableError: the store did not confirm. All or nothing
+                was written, and which is not known: every draft must be
+                discarded, and its hand looked up again before it is retried.
+                The store remains usable: the next commit, which may be an
+                empty one, finds out whether it works again.
+            SecretsDestroyedError: a spent hand, or a step whose key is taken, lost its secrets
+                after their retention. Nothing was written. Whoever looks ids and keys up first
+                is told there and never commits it.
+            LedgerDamagedError: the store contradicts itself. Fatal.
+            InternalError: a draft contradicts itself, or a window is too long. Nothing was
+                written. Fatal.
+        """
+        ...
+
+    def find(self, tenant: str, hand: str, *, with_secrets: bool = False) -> HandRecord | None:
+        """Return the record of a spent hand id, or None. Any thread may call.
+
+        What is returned has been synchronised to storage: it may be shown. A
+        commit that is under way is seen whole or not at all.
+
+        Args:
+            tenant: whose hand.
+            hand: its id.
+            with_secrets: decrypt seeds, blinding and salt key too.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
+            HandSpentError: it is a hand that is dealt card by card.
+            SecretsDestroyedError: its cards were destroyed after their retention.
+            LedgerDamagedError: the record does not decrypt, or does not follow
+                from what is stored beside it.
+        """
+        ...
+
+    def spent_among(self, tenant: str, hands: Sequence[str]) -> set[str]:
+        """Return which of these hand ids are spent, in one question. Any thread may call.
+
+        What is spent has been synchronised to storage, as what `find` returns.
+
+        Raises:
+            LedgerUnavailableError: the store cannot be read now.
         """
         ...
 

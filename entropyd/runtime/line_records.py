@@ -5,7 +5,6 @@ Spec: docs/protocol.md, "Life of a line of pairs".
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from entropyd.errors import (
     InternalError,
@@ -26,50 +25,11 @@ from entropyd.games.pair_records import (
 from entropyd.games.pair_snapshot import decode_line, decode_seeds
 from entropyd.games.pair_steps import OPEN_KEY, Kept, LineOwner, end_key, pair_key, round_key
 from entropyd.games.rounds import play
-from entropyd.ledger.subjects import StepRecord, Subject, SubjectKind
+from entropyd.ledger.contract import StepReader
+from entropyd.ledger.subjects import StepRecord, SubjectKind
 
 # So many rows are read before others have their turn, at the ledger too: some milliseconds.
 ROWS_A_TURN = 100
-
-
-class LineLedger(Protocol):
-    """What lines need of the ledger, to read."""
-
-    def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
-        """See `Ledger.subject`."""
-        ...
-
-    def step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
-        """See `Ledger.step`."""
-        ...
-
-    def steps(
-        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
-    ) -> list[StepRecord]:
-        """See `Ledger.steps`."""
-        ...
-
-    def told_step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
-        """See `Ledger.told_step`."""
-        ...
-
-    def told_steps(
-        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
-    ) -> list[StepRecord]:
-        """See `Ledger.told_steps`."""
-        ...
-
-    def subjects(  # noqa: PLR0917 - the ledger's own
-        self,
-        kind: SubjectKind,
-        tenant: str,
-        prefix: str,
-        label: str | None,
-        after: str,
-        limit: int,
-    ) -> list[Subject]:
-        """See `Ledger.subjects`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +54,7 @@ class RoundView:
 class LineRecords:
     """Reads lines, their pairs and rounds."""
 
-    def __init__(self, ledger: LineLedger) -> None:
+    def __init__(self, ledger: StepReader) -> None:
         """Read from a ledger."""
         self._ledger = ledger
 

@@ -23,7 +23,7 @@ from entropyd.errors import (
     SecretsDestroyedError,
 )
 from entropyd.games.claims import match_claim_digest
-from entropyd.ledger.contract import EventKind
+from entropyd.ledger.contract import EventKind, StepReader
 from entropyd.ledger.subjects import (
     StepConflict,
     StepRecord,
@@ -63,42 +63,6 @@ READ_AT_ONCE = 16
 Asked = TypeVar("Asked")
 
 
-class MatchReader(Protocol):
-    """What the core needs of the ledger."""
-
-    def subject(self, kind: SubjectKind, tenant: str, name: str) -> Subject | None:
-        """See `Ledger.subject`."""
-        ...
-
-    def step(self, kind: SubjectKind, tenant: str, name: str, key: str) -> StepRecord | None:
-        """See `Ledger.step`."""
-        ...
-
-    def steps(
-        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
-    ) -> list[StepRecord]:
-        """See `Ledger.steps`."""
-        ...
-
-    def told_steps(
-        self, kind: SubjectKind, tenant: str, name: str, after: int, limit: int
-    ) -> list[StepRecord]:
-        """See `Ledger.told_steps`."""
-        ...
-
-    def subjects(  # noqa: PLR0917  as in the contract
-        self,
-        kind: SubjectKind,
-        tenant: str,
-        prefix: str,
-        label: str | None,
-        after: str,
-        limit: int,
-    ) -> list[Subject]:
-        """See `Ledger.subjects`."""
-        ...
-
-
 class DrawObserver(Protocol):
     """Who counts draws by their kinds."""
 
@@ -114,7 +78,7 @@ class DrawCore:
         self,
         calls: StepCalls,
         *,
-        ledger: MatchReader,
+        ledger: StepReader,
         events: EventStore,
         observer: DrawObserver,
         patience: Patience,

@@ -19,7 +19,7 @@ from entropyd.errors import (
 )
 from entropyd.games.claims import raffle_claim_digest
 from entropyd.games.raffle import RAFFLE_DRAW, RaffleRules, canonical_entries, raffle_binding
-from entropyd.ledger.contract import EventKind
+from entropyd.ledger.contract import EventKind, StepReader
 from entropyd.ledger.packed import pack_texts
 from entropyd.ledger.subjects import StepDraft, StepRecorded, SubjectKind
 from entropyd.rbg.construction import DrawSeeds
@@ -28,7 +28,7 @@ from entropyd.runtime.orders import StepOrder
 from entropyd.runtime.shared_turns import SharedTurns
 from entropyd.runtime.step_calls import StepCalls
 from entropyd.service.draw_answers import opening
-from entropyd.service.draw_core import DrawObserver, MatchReader
+from entropyd.service.draw_core import DrawObserver
 from entropyd.service.draw_entries import with_raffle_entry, with_seal_entry
 from entropyd.service.draw_orders import drawn_outcome, is_heavy, record_of, settle
 from entropyd.service.draw_records import DrawRecord, read_draw
@@ -66,7 +66,7 @@ class RaffleCore:
         self,
         calls: StepCalls,
         *,
-        ledger: MatchReader,
+        ledger: StepReader,
         events: EventStore,
         observer: DrawObserver,
         patience: Patience,

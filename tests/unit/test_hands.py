@@ -11,7 +11,7 @@ from entropyd.errors import InternalError, RequestError
 from entropyd.hands import claim, commitment, cut, rules
 from entropyd.hands.binding import draw_binding, hand_binding
 from entropyd.hands.rules import Rules
-from entropyd.hands.whole_deck import CommittedDeck, open_deck, open_whole_deck
+from entropyd.hands.whole_deck import CommittedDeck, open_deck
 from entropyd.log import merkle
 from tests.reference import naive
 
@@ -141,19 +141,10 @@ def test_our_hands_in_production(case):
     assert case["claim_digest"] == claim.claim_digest(deck.binding, derived).hex()
 
 
-def test_a_shuffle_is_opened_from_ids_and_rules():
-    """`open_whole_deck` binds, draws and commits what `open_deck` does from the parts."""
+def test_the_items_of_a_deck_are_kept_as_four_bytes_each():
+    """And its cards as one: what a `Shuffle` that nobody cuts deals."""
     case = OURS[0]
-    deck = open_whole_deck(
-        case["tenant"],
-        case["table"],
-        case["hand"],
-        Rules(),
-        seeds=[unhex(seed) for seed in case["seeds"]],
-        blinding=unhex(case["blinding"]),
-        salt_key=unhex(case["salt_key"]),
-    )
-    assert opened(case) == deck
+    deck = opened(case)
     assert case["dealt_cards"] == deck.cards.hex()
     assert b"".join(naive.u32(item) for item in case["items"]) == deck.encoded_items
 
@@ -234,20 +225,6 @@ def test_a_secret_of_another_length_is_a_defect(name, secret):
     secrets = {"seeds": [bytes(64)], "blinding": bytes(32), "salt_key": bytes(32)} | {name: secret}
     with pytest.raises(InternalError, match="bytes; expected"):
         open_deck(Rules(), b"X", **secrets)
-
-
-def test_a_hand_dealt_card_by_card_is_not_opened_as_a_whole_deck():
-    """Its caller would deal cards that no one could prove alone."""
-    with pytest.raises(InternalError, match="proofs=deck"):
-        open_whole_deck(
-            "a",
-            "b",
-            "c",
-            Rules(whole_deck_proof=False),
-            seeds=[bytes(64)],
-            blinding=bytes(32),
-            salt_key=bytes(32),
-        )
 
 
 def test_one_card_moved_changes_the_deck_root(deck: CommittedDeck):

@@ -11,7 +11,7 @@ from entropyd.draw.cards import card_text
 from entropyd.hands import claim, commitment, rules
 from entropyd.hands.binding import hand_binding
 from entropyd.hands.rules import Rules
-from entropyd.hands.whole_deck import open_whole_deck
+from entropyd.hands.whole_deck import open_deck
 from entropyd.rbg.construction import SeedConstruction
 from entropyd.verify.recompute import PresentedDeck, recompute_whole_deck
 from tests.reference import naive
@@ -184,14 +184,8 @@ def test_production_computes_the_worked_example(given):
         samples("hardware", "quantis-1"), samples("cover", "quantis-1"), samples("user", "alice")
     )
     made = construction.seed_draw(x, [gated], [data("os.getrandom")])
-    deck = open_whole_deck(
-        given["tenant"],
-        given["table"],
-        given["hand"],
-        hand_rules,
-        seeds=made.seeds,
-        blinding=made.blinding,
-        salt_key=made.salt_key,
+    deck = open_deck(
+        hand_rules, x, seeds=made.seeds, blinding=made.blinding, salt_key=made.salt_key
     )
     assert given["S_0"] == made.seeds[0].hex()
     assert given["a"] == spaced(deck.items)
