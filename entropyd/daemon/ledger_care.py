@@ -117,7 +117,8 @@ def adopt(config: Config, reason: str) -> str:
         set_anchor(config, ledger)
     return (
         f"adopted: the ledger {found}. It goes on after hand {position.hands} and step"
-        f" {position.steps} as origin {origin}; what is missing can be dealt and drawn again"
+        f" {position.steps} as origin {origin}; what is missing can be dealt and drawn again."
+        " The daemon voids hands that are open in it, and reveals the seeds of pairs"
     )
 
 

@@ -98,6 +98,7 @@ def test_a_restored_backup_does_not_start_until_it_is_adopted(anchored: Daemon):
     adopted = command(anchored, "adopt", "--reason", "the disk died, the backup is of May")
     assert (adopted.returncode, adopted.stderr) == (0, "")
     assert "adopted: the ledger ends with hand 1" in adopted.stdout
+    assert "voids hands that are open in it, and reveals the seeds of pairs" in adopted.stdout
     anchored.start()
     deal(anchored, "h2")
     with Wire(anchored) as wire:
